@@ -1,0 +1,102 @@
+// What the files of the Python module share. They convert arguments and results and release the GIL;
+// every decision is made by the library.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "glrsampler/matcher.hpp"
+#include "glrsampler/sampler.hpp"
+
+namespace glr::bindings {
+
+namespace py = pybind11;
+
+// One for each public header, in the order of the pipeline.
+void register_errors();
+void register_vocabulary(py::module_& module);
+void register_grammar(py::module_& module);
+void register_constraint(py::module_& module);
+void register_matcher(py::module_& module);
+void register_sampler(py::module_& module);
+void register_llama(py::module_& module);
+
+// Refuses a second thread instead of letting it in: an object that is for one sequence is for one
+// thread at a time. Calls that keep the GIL need enter() only where another call may release it.
+class OneThread {
+ public:
+  class Use {
+   public:
+    explicit Use(std::atomic<bool>& busy) : busy_(busy) {}
+    ~Use() { busy_.store(false, std::memory_order_release); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    std::atomic<bool>& busy_;
+  };
+
+  void check() const {
+    if (busy_.load(std::memory_order_acquire)) refuse();
+  }
+  // Held while the GIL is released.
+  Use enter() {
+    check();
+    busy_.store(true, std::memory_order_release);
+    return Use(busy_);
+  }
+
+ private:
+  [[noreturn]] static void refuse();
+  std::atomic<bool> busy_{false};
+};
+
+// The Python object of a Matcher.
+struct MatcherObject {
+  explicit MatcherObject(Matcher m) : matcher(std::move(m)) {}
+
+  Matcher& use() {
+    thread.check();
+    return matcher;
+  }
+  // The GIL is released when the set must be computed, and only then.
+  const TokenSet& allowed();
+
+  OneThread thread;
+  Matcher matcher;
+};
+
+// The Python object of a Sampler. Keeps its constraint: a copy with another seed is made from it.
+struct SamplerObject {
+  SamplerObject(std::shared_ptr<const Constraint> c, Sampler s) : constraint(std::move(c)), sampler(std::move(s)) {}
+
+  Sampler& use() {
+    thread.check();
+    return sampler;
+  }
+
+  OneThread thread;
+  std::shared_ptr<const Constraint> constraint;
+  Sampler sampler;
+};
+
+// Any int; one beyond the range of TokenId becomes its nearest value, which no vocabulary holds. Not an int:
+// TypeError.
+TokenId token_id(py::handle value);
+// bytes, bytearray and memoryview as they are, str as UTF-8. Valid while `value` lives.
+std::string_view text_view(py::handle value);
+py::array_t<std::int32_t> id_array(const TokenSet& set);
+
+// pybind11 holds no pointers to const; what is registered through this has no member that changes it.
+template <typename T>
+std::shared_ptr<T> holder(std::shared_ptr<const T> value) {
+  return std::const_pointer_cast<T>(std::move(value));
+}
+
+}  // namespace glr::bindings

@@ -1,0 +1,86 @@
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bindings.hpp"
+#include "llama/adapter.hpp"
+
+namespace glr::bindings {
+
+namespace {
+
+using llama::ChainSampler;
+using llama::Role;
+using llama::Status;
+
+Role role_of(std::string_view name) {
+  if (name == "full") return Role::Full;
+  if (name == "grammar") return Role::GrammarOnly;
+  throw py::value_error("role is one of 'full' and 'grammar', not '" + std::string(name) + "'");
+}
+
+const char* status_name(Status status) {
+  switch (status) {
+    case Status::Running: return "running";
+    case Status::Finished: return "finished";
+    case Status::DeadEnd: return "dead_end";
+    case Status::Rejected: return "rejected";
+    case Status::Failed: return "failed";
+  }
+  return "failed";
+}
+
+std::uintptr_t address(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+std::unique_ptr<ChainSampler> make(SamplerObject& sampler, std::string_view role, std::uintptr_t init,
+                                   std::uintptr_t free) {
+  if (init == 0 || free == 0) throw py::value_error("a function's address is null");
+  llama::Functions functions{};
+  functions.init = reinterpret_cast<decltype(functions.init)>(init);
+  functions.free = reinterpret_cast<decltype(functions.free)>(free);
+  return std::make_unique<ChainSampler>(functions, sampler.use().clone(), role_of(role));
+}
+
+py::dict layout() {
+  using llama::SamplerInterface, llama::TokenData, llama::TokenDataArray;
+  py::dict out;
+  out["llama_token_data"] = py::make_tuple(sizeof(TokenData), offsetof(TokenData, id), offsetof(TokenData, logit),
+                                           offsetof(TokenData, p));
+  out["llama_token_data_array"] =
+      py::make_tuple(sizeof(TokenDataArray), offsetof(TokenDataArray, data), offsetof(TokenDataArray, size),
+                     offsetof(TokenDataArray, selected), offsetof(TokenDataArray, sorted));
+  out["llama_sampler"] = py::make_tuple(sizeof(llama::SamplerShell), offsetof(llama::SamplerShell, interface),
+                                        offsetof(llama::SamplerShell, context));
+  out["llama_sampler_i"] = py::make_tuple(
+      sizeof(SamplerInterface), offsetof(SamplerInterface, name), offsetof(SamplerInterface, accept),
+      offsetof(SamplerInterface, apply), offsetof(SamplerInterface, reset), offsetof(SamplerInterface, clone),
+      offsetof(SamplerInterface, free));
+  return out;
+}
+
+}  // namespace
+
+void register_llama(py::module_& module) {
+  using namespace py::literals;
+  module.def("llama_layout", &layout,
+             "Of each mirrored struct of llama.h its size and the offsets of its fields, in their order.");
+  py::class_<ChainSampler>(module, "ChainSampler",
+                           "A copy of a sampler as a llama_sampler.\n\n"
+                           "role: 'full', the whole pipeline, or 'grammar', which shrinks the candidates and leaves\n"
+                           "the choice to the samplers after it. init, free: addresses of llama_sampler_init and\n"
+                           "llama_sampler_free of the library that will run it.")
+      .def(py::init(&make), "sampler"_a, "role"_a, "init"_a, "free"_a)
+      .def_property_readonly("address", [](const ChainSampler& self) { return address(self.get()); },
+                             "Of the llama_sampler; 0 once it was released.")
+      .def("release", [](ChainSampler& self) { return address(self.release()); },
+           "Gives the llama_sampler away (llama_sampler_chain_add frees it) and returns its address.")
+      .def_property_readonly("status", [](const ChainSampler& self) { return status_name(self.report().status()); },
+                             "'running', 'finished', 'dead_end', 'rejected' or 'failed'.")
+      .def_property_readonly("message", [](const ChainSampler& self) { return self.report().message(); })
+      .def_property_readonly("nan_count", [](const ChainSampler& self) { return self.report().nan_count(); })
+      .def_property_readonly("alive", [](const ChainSampler& self) { return self.report().alive(); },
+                             "Until llama.cpp has freed it.");
+}
+
+}  // namespace glr::bindings

@@ -1,0 +1,115 @@
+#include "glrsampler/vocabulary.hpp"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+
+namespace glr::bindings {
+
+namespace {
+
+constexpr std::int64_t kLargestId = 1 << 24;  // far beyond any model; a larger one is a mistake, not a vocabulary
+
+using Names = std::map<std::int64_t, std::string>;
+
+Token& place(std::vector<Token>& tokens, std::int64_t id) {
+  if (id < 0 || id > kLargestId) throw py::value_error("token id " + std::to_string(id) + " is out of range");
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= tokens.size()) tokens.resize(index + 1);
+  return tokens[index];
+}
+
+std::shared_ptr<Vocabulary> make(const py::sequence& token_bytes, const std::vector<std::int64_t>& end_tokens,
+                                 const Names& special_tokens, const Names& named_tokens) {
+  std::vector<Token> tokens;
+  tokens.reserve(token_bytes.size());
+  for (const py::handle bytes : token_bytes) tokens.emplace_back().bytes = text_view(bytes);
+  for (const auto& [id, name] : named_tokens) place(tokens, id).name = name;
+  for (const auto& [id, name] : special_tokens) {
+    Token& token = place(tokens, id);
+    token.bytes.clear();
+    token.name = name;
+    token.control = true;
+  }
+  for (const std::int64_t id : end_tokens) {
+    Token& token = place(tokens, id);
+    token.bytes.clear();
+    token.control = token.end_of_generation = true;
+  }
+  const py::gil_scoped_release release;
+  return std::make_shared<Vocabulary>(std::move(tokens));
+}
+
+const Token& at(const Vocabulary& vocabulary, py::handle token) {
+  const TokenId id = token_id(token);
+  if (id < 0 || static_cast<std::size_t>(id) >= vocabulary.size()) throw py::index_error("no such token");
+  return vocabulary.token(id);
+}
+
+// Readers of foreign formats are written in Python.
+py::object read(const char* module, const py::object& source) {
+  return py::module_::import(module).attr("read_vocabulary")(source);
+}
+
+}  // namespace
+
+void register_vocabulary(py::module_& module) {
+  using namespace py::literals;
+  py::class_<Vocabulary, std::shared_ptr<Vocabulary>>(module, "Vocabulary",
+                                                      "The bytes and kinds of a model's tokens.\n\n"
+                                                      "Immutable, and shared by any number of threads and grammars.")
+      .def(py::init(&make), "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
+           "named_tokens"_a = Names(),
+           "tokens: the bytes each token adds to the text, by id.\n"
+           "end_tokens: ids that end the generation; allowed exactly when the text is a whole sentence.\n"
+           "special_tokens: names of control tokens, which no bytes reach, only a token literal of that name.\n"
+           "named_tokens: names of tokens that bytes reach too.\n"
+           "Ids beyond the tokens given extend the vocabulary. ValueError for an id that is out of range.")
+      .def_static(
+          "from_tokens",
+          [](const py::sequence& tokens, const std::vector<std::int64_t>& end_tokens, const Names& special_tokens) {
+            return make(tokens, end_tokens, special_tokens, {});
+          },
+          "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
+          "A vocabulary from token bytes; see the constructor.")
+      .def_static(
+          "from_gguf", [](const py::object& path) { return read("glrsampler.gguf", path); }, "path"_a,
+          "The vocabulary of a GGUF file, as llama.cpp reads it; needs no llama.cpp.\n\n"
+          "glr.Error for a file that is damaged, holds no vocabulary, or one of a kind that is not supported.")
+      .def_static(
+          "from_llama", [](const py::object& llm) { return read("glrsampler.llama_vocabulary", llm); }, "llm"_a,
+          "The vocabulary of a loaded llama_cpp.Llama, vocab_only or not.")
+      .def("__len__", &Vocabulary::size)
+      .def(
+          "token_bytes", [](const Vocabulary& self, py::handle token) { return py::bytes(at(self, token).bytes); },
+          "token"_a, "What the token adds to the text; empty for control tokens. IndexError for no token.")
+      .def(
+          "token_name", [](const Vocabulary& self, py::handle token) { return at(self, token).name; }, "token"_a,
+          "The text by which a token literal names it, empty when it has none.")
+      .def(
+          "is_control", [](const Vocabulary& self, py::handle token) { return at(self, token).control; }, "token"_a,
+          "Whether only a token literal, or the end of the text, admits it.")
+      .def(
+          "find", [](const Vocabulary& self, std::string_view text) { return self.find(text); }, "text"_a,
+          "The token that a literal such as <think> names, or None.")
+      .def_property_readonly("end_tokens",
+                             [](const Vocabulary& self) {
+                               const auto ids = self.end_tokens();
+                               return std::vector<TokenId>(ids.begin(), ids.end());
+                             })
+      .def_property_readonly("longest_token", &Vocabulary::longest_token, "Bytes of the longest token.")
+      .def_property_readonly("fingerprint", &Vocabulary::fingerprint,
+                             "SHA-256 over every token's bytes, name and kind, in hex.")
+      .def("__repr__", [](const Vocabulary& self) {
+        return "<glrsampler.Vocabulary of " + std::to_string(self.size()) + " tokens, " +
+               self.fingerprint().substr(0, 12) + ">";
+      });
+}
+
+}  // namespace glr::bindings

@@ -1,0 +1,336 @@
+#include "automaton/mask_automaton.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "support/hash.hpp"
+#include "vocabulary/utf8.hpp"
+
+namespace glr {
+
+namespace {
+
+std::uint32_t count_bits(std::span<const std::uint32_t> words) {
+  std::uint32_t n = 0;
+  for (std::uint32_t w : words) n += static_cast<std::uint32_t>(std::popcount(w));
+  return n;
+}
+
+}  // namespace
+
+MaskAutomaton::MaskAutomaton(Machine& machine, const Vocabulary& vocabulary)
+    : machine_(machine),
+      trie_(vocabulary.trie()),
+      words_(static_cast<std::uint32_t>((vocabulary.size() + 31) / 32)),
+      longest_token_(static_cast<std::uint32_t>(vocabulary.longest_token())),
+      local_(machine),
+      bitmap_(words_) {
+  intern(TokenSet::Form::List, {}, 0);
+  std::vector<std::uint32_t> ends;
+  for (TokenId id : vocabulary.end_tokens()) ends.push_back(static_cast<std::uint32_t>(id));
+  std::sort(ends.begin(), ends.end());
+  const auto count = static_cast<std::uint32_t>(ends.size());
+  // Under its own id even when there are no end tokens at all.
+  sets_.push_back(TokenSet(TokenSet::Form::List, ends, trie_.universe(), count));
+  if (count > 0) set_index_.emplace(hash_words(ends, static_cast<std::uint64_t>(TokenSet::Form::List)), kEndSet);
+  intern(Residual{});
+  intern(Residual{{0, 0, 0}});
+  positions_.emplace_back();  // kDeadPosition
+}
+
+std::size_t MaskAutomaton::bytes() const {
+  return visits_.bytes() + unions_.bytes() + sets_.bytes() + residuals_.bytes() + data_bytes_ + local_.bytes() +
+         positions_.capacity() * sizeof(Position);
+}
+
+// --- token sets ----------------------------------------------------------------------------------------
+
+SetId MaskAutomaton::intern(TokenSet::Form form, std::vector<std::uint32_t> data, std::uint32_t count) {
+  const std::uint64_t h = hash_words(data, static_cast<std::uint64_t>(form));
+  const auto [first, last] = set_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    const TokenSet& s = sets_[it->second];
+    if (s.form() == form && std::ranges::equal(s.data(), data)) return it->second;
+  }
+  data.shrink_to_fit();
+  data_bytes_ += data.size() * sizeof(std::uint32_t);
+  const auto id = static_cast<SetId>(sets_.push_back(TokenSet(form, std::move(data), trie_.universe(), count)));
+  set_index_.emplace(h, id);
+  return id;
+}
+
+// The smallest form; the same set always gets the same form.
+SetId MaskAutomaton::intern(std::span<const std::uint32_t> bitmap) {
+  const std::span<const std::uint32_t> universe = trie_.universe();
+  const std::uint32_t count = count_bits(bitmap);
+  std::uint32_t missing = 0;
+  bool within = true;  // no token outside the universe
+  for (std::size_t w = 0; w < bitmap.size(); ++w) {
+    within = within && (bitmap[w] & ~universe[w]) == 0;
+    missing += static_cast<std::uint32_t>(std::popcount(universe[w] & ~bitmap[w]));
+  }
+  const bool list = count <= words_;
+  if (!list && (!within || missing > words_)) {
+    return intern(TokenSet::Form::Bitmap, std::vector<std::uint32_t>(bitmap.begin(), bitmap.end()), count);
+  }
+  std::vector<std::uint32_t> ids;
+  ids.reserve(list ? count : missing);
+  for (std::uint32_t w = 0; w < bitmap.size(); ++w) {
+    for (std::uint32_t bits = list ? bitmap[w] : universe[w] & ~bitmap[w]; bits != 0; bits &= bits - 1) {
+      ids.push_back(w * 32 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+    }
+  }
+  return intern(list ? TokenSet::Form::List : TokenSet::Form::Complement, std::move(ids), count);
+}
+
+SetId MaskAutomaton::unite(SetId x, SetId y) {
+  if (x == y || y == kEmptySet) return x;
+  if (x == kEmptySet) return y;
+  if (x > y) std::swap(x, y);
+  const std::uint64_t key = std::uint64_t{x} << 32 | y;
+  if (const std::uint64_t known = unions_.find(key); known != ConcurrentMap::kMissing) return static_cast<SetId>(known);
+  const std::scoped_lock lock(machine_.mutex());
+  if (const std::uint64_t known = unions_.find(key); known != ConcurrentMap::kMissing) return static_cast<SetId>(known);
+  const TokenSet& a = sets_[x];
+  const TokenSet& b = sets_[y];
+  SetId result;
+  if (a.form() == TokenSet::Form::List && b.form() == TokenSet::Form::List && a.count() + b.count() <= words_) {
+    std::vector<std::uint32_t> ids;
+    ids.reserve(a.count() + b.count());
+    std::ranges::set_union(a.data(), b.data(), std::back_inserter(ids));
+    const auto count = static_cast<std::uint32_t>(ids.size());
+    result = intern(TokenSet::Form::List, std::move(ids), count);
+  } else {
+    std::vector<std::uint32_t> other(words_);
+    a.write(bitmap_);
+    b.write(other);
+    for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= other[w];
+    result = intern(bitmap_);
+  }
+  unions_.insert(key, result);
+  return result;
+}
+
+SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
+  auto& ranges = found.ordinals;
+  std::sort(ranges.begin(), ranges.end());
+  std::uint64_t total = 0;
+  std::size_t kept = 0;
+  for (const auto& r : ranges) {  // merged in place
+    if (kept > 0 && r.first <= ranges[kept - 1].second) ranges[kept - 1].second = std::max(ranges[kept - 1].second, r.second);
+    else ranges[kept++] = r;
+  }
+  ranges.resize(kept);
+  for (const auto& [from, to] : ranges) total += to - from;
+  const auto flip = [&](std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t o = from; o < to; ++o) {
+      const auto id = static_cast<std::uint32_t>(trie_.id(o));
+      bitmap_[id / 32] ^= 1u << (id % 32);
+    }
+  };
+  // Whichever is shorter: setting the members in an empty bitmap, or clearing the others in the full one.
+  if (total * 2 <= trie_.ordinals()) {
+    std::fill(bitmap_.begin(), bitmap_.end(), 0);
+    for (const auto& [from, to] : ranges) flip(from, to);
+  } else {
+    std::ranges::copy(trie_.universe(), bitmap_.begin());
+    std::uint32_t at = 0;
+    for (const auto& [from, to] : ranges) {
+      flip(at, from);
+      at = to;
+    }
+    flip(at, trie_.ordinals());
+  }
+  if (at_root) {  // a token begins here: token literals
+    std::vector<TokenRef> literals;
+    machine_.first_tokens(q, literals);
+    for (const TokenRef& t : literals) {
+      const auto id = static_cast<std::uint32_t>(t.id);
+      if (!t.negated) {
+        bitmap_[id / 32] |= 1u << (id % 32);
+        continue;
+      }
+      const std::uint32_t before = bitmap_[id / 32];
+      for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= trie_.universe()[w];
+      if (!(before >> (id % 32) & 1)) bitmap_[id / 32] &= ~(1u << (id % 32));
+    }
+  }
+  return intern(bitmap_);
+}
+
+ResidualId MaskAutomaton::intern(Residual residual) {
+  std::sort(residual.begin(), residual.end());
+  residual.erase(std::unique(residual.begin(), residual.end()), residual.end());
+  std::uint64_t h = residual.size();
+  for (const Item& i : residual) h = mix(mix(mix(h, i.begin), i.end), i.boundary);
+  const auto [first, last] = residual_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    if (residuals_[it->second] == residual) return it->second;
+  }
+  residual.shrink_to_fit();
+  data_bytes_ += residual.size() * sizeof(Item);
+  const auto id = static_cast<ResidualId>(residuals_.push_back(std::move(residual)));
+  residual_index_.emplace(h, id);
+  return id;
+}
+
+// --- positions -----------------------------------------------------------------------------------------
+
+MaskAutomaton::PositionId MaskAutomaton::position(const Heads& heads) {
+  if (heads.empty()) return kDeadPosition;
+  const StackId configuration = local_.configuration(heads);
+  const auto [it, fresh] = position_of_.emplace(configuration, static_cast<PositionId>(positions_.size()));
+  if (fresh) {
+    local_.retain(configuration);
+    positions_.push_back({});
+    positions_.back().configuration = configuration;
+    positions_.back().pops = local_.accepts(configuration);
+  }
+  return it->second;
+}
+
+MaskAutomaton::PositionId MaskAutomaton::next(PositionId p, std::uint8_t byte) {
+  std::vector<PositionId>& row = positions_[p].next;
+  if (row.empty()) {
+    row.assign(256, kUnknownPosition);
+    data_bytes_ += 256 * sizeof(PositionId);
+  }
+  if (row[byte] != kUnknownPosition) return row[byte];
+  local_.heads(positions_[p].configuration, heads_);
+  local_.step(heads_, byte, stepped_);
+  const PositionId n = position(stepped_);
+  positions_[p].next[byte] = n;  // positions_ may have grown: not through `row`
+  return n;
+}
+
+// Whether every byte of the groups leads from the position back to it. Most questions end at the first group.
+bool MaskAutomaton::loops_on_groups(PositionId p, std::uint64_t groups) {
+  while (true) {
+    const Position& position = positions_[p];
+    if ((groups & position.asked_groups & ~position.self_groups) != 0) return false;
+    const std::uint64_t open = groups & ~position.asked_groups;
+    if (open == 0) return true;
+    const auto group = static_cast<unsigned>(std::countr_zero(open));
+    bool loops = true;
+    for (std::uint8_t byte : bytes_of_group(group)) loops = loops && next(p, byte) == p;
+    positions_[p].asked_groups |= std::uint64_t{1} << group;
+    if (loops) positions_[p].self_groups |= std::uint64_t{1} << group;
+  }
+}
+
+// Whether every multi-byte code point leads back: the decoder's states are walked beside the positions, and
+// each must stand for exactly one position.
+bool MaskAutomaton::loops_on_code_points(PositionId p) {
+  if (positions_[p].asked_code_points) return positions_[p].self_code_points;
+  bool whole = true;
+  PositionId at[utf8::Invalid] = {p};
+  bool seen[utf8::Invalid] = {true};
+  for (utf8::State s :
+       {utf8::Boundary, utf8::AfterF0, utf8::AfterF4, utf8::Three, utf8::AfterE0, utf8::AfterED, utf8::Two, utf8::One}) {
+    for (unsigned b = 0x80; b < 0x100 && whole && seen[s]; ++b) {
+      const utf8::State t = utf8::next(s, static_cast<std::uint8_t>(b));
+      if (t == utf8::Invalid) continue;
+      const PositionId n = next(at[s], static_cast<std::uint8_t>(b));
+      if (!seen[t]) {
+        seen[t] = true;
+        at[t] = n;
+      }
+      whole = n != kDeadPosition && at[t] == n && (t == utf8::Boundary || !positions_[n].pops);
+    }
+  }
+  positions_[p].asked_code_points = true;
+  positions_[p].self_code_points = whole;
+  return whole;
+}
+
+// --- the walk --------------------------------------------------------------------------------------------
+
+void MaskAutomaton::walk(std::uint32_t root, PositionId at, Found& found) {
+  constexpr std::uint64_t kHighGroups = std::uint64_t{0xF} << 60;
+  const auto take = [&](std::uint32_t from, std::uint32_t to) {
+    if (from == to) return;
+    auto& ranges = found.ordinals;
+    if (!ranges.empty() && ranges.back().second == from) ranges.back().second = to;
+    else ranges.emplace_back(from, to);
+  };
+  const std::uint32_t base = trie_[root].depth;
+  const std::uint32_t end = trie_[root].end;
+  for (std::uint32_t i = root; i < end;) {
+    const TokenTrie::Node& node = trie_[i];
+    const std::uint32_t level = node.depth - base;
+    const PositionId p = level == 0 ? at : next(path_[level - 1], node.byte);
+    if (p == kDeadPosition) {
+      i = node.end;
+      continue;
+    }
+    if (node.end != i + 1) {
+      const std::uint64_t below = trie_.groups_below(i);
+      const bool high = (below & kHighGroups) != 0;
+      if (loops_on_groups(p, below & ~kHighGroups) &&
+          (!high || ((node.utf8 >> utf8::Boundary & 1) && loops_on_code_points(p)))) {
+        take(node.ordinal, trie_[node.end].ordinal);
+        if (positions_[p].pops) found.residual.push_back({i, node.end, high ? 1u : 0u});
+        i = node.end;
+        continue;
+      }
+    }
+    take(node.ordinal, trie_[i + 1].ordinal);
+    if (positions_[p].pops) found.residual.push_back({i, 0, 0});
+    if (path_.size() <= level) path_.resize(level + 1);
+    path_[level] = p;
+    ++i;
+  }
+}
+
+Visit MaskAutomaton::compute(ExprId q, ResidualId residual) {
+  const ExprId state = machine_.relax(q, longest_token_);
+  if (Visit known; state != q && this->known(state, residual, known)) return known;
+  const Residual& items = residuals_[residual];
+  Found found;
+  const PositionId start = position({{state, kBottom}});
+  if (machine_.nullable(state)) found.residual = items;
+  const ByteSet first = machine_.first(state);
+  const bool at_root = !items.empty() && items[0] == Item{0, 0, 0};
+  for (const Item& item : items) {
+    if (item.end == 0) {
+      const std::uint32_t stop = trie_[item.begin].end;
+      for (std::uint32_t c = item.begin + 1; c < stop; c = trie_[c].end) {
+        if (first.contains(trie_[c].byte)) walk(c, next(start, trie_[c].byte), found);
+      }
+      continue;
+    }
+    for (unsigned b = 0; b < 256; ++b) {
+      if (!first.contains(static_cast<std::uint8_t>(b))) continue;
+      if (item.boundary && b >= 0x80 && b < 0xC0) continue;  // inside a code point
+      const auto nodes = trie_.by_byte(static_cast<std::uint8_t>(b));
+      const PositionId p = next(start, static_cast<std::uint8_t>(b));
+      for (auto it = std::upper_bound(nodes.begin(), nodes.end(), item.begin); it != nodes.end() && *it < item.end; ++it) {
+        walk(*it, p, found);
+      }
+    }
+  }
+  const Visit result{set_of(found, state, at_root), intern(std::move(found.residual))};
+  const std::uint64_t value = std::uint64_t{result.set} << 32 | result.residual;
+  if (state != q) visits_.insert(std::uint64_t{residual} << 32 | state, value);
+  return result;
+}
+
+bool MaskAutomaton::known(ExprId q, ResidualId residual, Visit& out) const {
+  const std::uint64_t value = visits_.find(std::uint64_t{residual} << 32 | q);
+  if (value == ConcurrentMap::kMissing) return false;
+  out = {static_cast<SetId>(value >> 32), static_cast<ResidualId>(value)};
+  return true;
+}
+
+Visit MaskAutomaton::visit(ExprId q, ResidualId residual) {
+  Visit result;
+  if (known(q, residual, result)) return result;
+  const std::scoped_lock lock(machine_.mutex());
+  if (known(q, residual, result)) return result;
+  result = compute(q, residual);
+  visits_.insert(std::uint64_t{residual} << 32 | q, std::uint64_t{result.set} << 32 | result.residual);
+  return result;
+}
+
+}  // namespace glr

@@ -1,0 +1,137 @@
+// MaskAutomaton: which tokens a state allows, for all tokens at once and without knowing the stack.
+//
+// Fix a state q and a token v. The stacks from which v can be consumed in q form a regular language over
+// frames, because v is finite: it pops a bounded number of frames, and what it pushes on top is its own
+// business. This automaton recognises these languages for all tokens at once, reading the stack from the top:
+//
+//     visit(q, N) = (T, N')
+//
+// starts at every trie node of N in state q above an unknown old stack. T is the set of tokens consumed
+// without touching the old stack further. N', the residual, is the set of trie nodes at which an old frame
+// would be popped; the next frame r read from the stack goes on with visit(r, N'). A mask is the union of
+// the T along the stack until the residual is empty (MaskReader in matcher/mask.hpp).
+//
+//   "inside a JSON string", token `",` : not in T; N' holds the node of `"`, and the frame below it decides
+//   about `,`. Token `abc`: in T. Token `"` itself: in T, since it ends exactly where the frame is popped.
+//
+// The walk's own position, a set of (state, local stack), is a configuration of a Stack whose bottom is the
+// old stack; positions are interned and their transitions memoised, so a walk is a table-driven pass over
+// the trie. A subtree of the trie all of whose bytes keep the position unchanged is taken as one range
+// without visiting it; likewise when it is well-formed UTF-8 and the position returns to itself after every
+// code point it has. That is what makes "inside a string" cost thousands of nodes instead of 267,450.
+//
+// Residuals hold single nodes and whole subtrees ("every node below here", optionally "at code point
+// boundaries only"), so they stay small where a loop may end anywhere.
+//
+// Everything here depends on expressions and the vocabulary alone and is shared by all grammars of the
+// vocabulary. visit() and unite() are lock-free when the answer is known, else they fill it under the
+// machine's mutex.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "automaton/stack.hpp"
+#include "expression/machine.hpp"
+#include "glrsampler/token_set.hpp"
+#include "support/concurrent.hpp"
+#include "vocabulary/trie.hpp"
+
+namespace glr {
+
+using SetId = std::uint32_t;
+using ResidualId = std::uint32_t;
+inline constexpr SetId kEmptySet = 0;
+inline constexpr SetId kEndSet = 1;  // the end-of-generation tokens
+inline constexpr ResidualId kNoResidual = 0;
+inline constexpr ResidualId kRootResidual = 1;  // the root of the trie: a token begins
+
+struct Visit {
+  SetId set;
+  ResidualId residual;
+};
+
+class MaskAutomaton {
+ public:
+  MaskAutomaton(Machine& machine, const Vocabulary& vocabulary);
+
+  Visit visit(ExprId q, ResidualId residual);
+  // The entry when it is there; never computes.
+  bool known(ExprId q, ResidualId residual, Visit& out) const;
+
+  SetId unite(SetId x, SetId y);
+  const TokenSet& set(SetId id) const { return sets_[id]; }
+
+  std::size_t entries() const { return visits_.size(); }
+  std::size_t bytes() const;
+
+ private:
+  // A trie node, or a whole subtree.
+  struct Item {
+    std::uint32_t begin;
+    std::uint32_t end;      // 0: the node `begin` alone; else the subtree [begin, end)
+    std::uint32_t boundary;  // of the subtree only nodes between code points (1) or all (0)
+    friend bool operator==(const Item&, const Item&) = default;
+    friend auto operator<=>(const Item&, const Item&) = default;
+  };
+  using Residual = std::vector<Item>;
+
+  using PositionId = std::uint32_t;
+  static constexpr PositionId kDeadPosition = 0;
+  struct Position {
+    StackId configuration = kBottom;
+    bool pops = false;  // may need an old frame here
+    std::vector<PositionId> next;  // by byte; kUnknownPosition when not computed, empty until first used
+    // Groups of bytes (byte_group): those asked about so far, and of them those all of whose bytes lead
+    // back here. The same for multi-byte code points.
+    std::uint64_t asked_groups = 0;
+    std::uint64_t self_groups = 0;
+    bool asked_code_points = false;
+    bool self_code_points = false;
+  };
+  static constexpr PositionId kUnknownPosition = 0xFFFFFFFF;
+
+  // What a walk collects.
+  struct Found {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ordinals;  // ranges [first, second)
+    Residual residual;
+  };
+
+  Visit compute(ExprId q, ResidualId residual);
+  void walk(std::uint32_t node, PositionId at, Found& found);
+  PositionId position(const Heads& heads);
+  PositionId next(PositionId p, std::uint8_t byte);
+  bool loops_on_groups(PositionId p, std::uint64_t groups);
+  bool loops_on_code_points(PositionId p);
+  SetId intern(std::span<const std::uint32_t> bitmap);
+  SetId intern(TokenSet::Form form, std::vector<std::uint32_t> data, std::uint32_t count);
+  SetId set_of(Found& found, ExprId q, bool at_root);
+  ResidualId intern(Residual residual);
+
+  Machine& machine_;
+  const TokenTrie& trie_;
+  std::uint32_t words_;
+  std::uint32_t longest_token_;
+
+  ConcurrentMap visits_;  // residual << 32 | state -> set << 32 | residual
+  ConcurrentMap unions_;
+  ChunkedVector<TokenSet> sets_;
+  std::unordered_multimap<std::uint64_t, SetId> set_index_;
+  ChunkedVector<Residual> residuals_;
+  std::unordered_multimap<std::uint64_t, ResidualId> residual_index_;
+
+  Stack local_;  // the walks' local stacks; its bottom is the unknown old stack
+  std::vector<Position> positions_;
+  std::unordered_map<StackId, PositionId> position_of_;
+  std::size_t data_bytes_ = 0;  // of sets, residuals and rows of positions
+
+  // Scratch.
+  std::vector<std::uint32_t> bitmap_;
+  std::vector<PositionId> path_;
+  Heads heads_;
+  Heads stepped_;
+};
+
+}  // namespace glr

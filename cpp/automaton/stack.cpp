@@ -1,0 +1,350 @@
+#include "automaton/stack.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+
+#include "support/hash.hpp"
+
+namespace glr {
+
+namespace {
+constexpr std::size_t kFirstBuckets = 256;
+// Nodes freed and memo entries dropped per operation: a few microseconds, and more than an operation makes.
+constexpr std::size_t kCollectPerCall = 256;
+
+std::uint64_t hash_node(std::uint32_t kind, std::uint32_t a, std::uint32_t b) { return mix(mix(kind, a), b); }
+}  // namespace
+
+Stack::Stack(Machine& machine) : machine_(machine) {
+  nodes_.push_back(Node{.references = 1, .kind = Kind::Bottom, .accepts = true});
+  buckets_.resize(kFirstBuckets);
+  for (std::size_t i = 0; i < kFirstBuckets; ++i) buckets_[i] = kNone;
+  bucket_count_ = kFirstBuckets;
+}
+
+// --- the table of nodes ------------------------------------------------------------------------------
+
+std::size_t Stack::bucket(std::uint64_t hash) const {
+  const std::size_t half = std::bit_floor(bucket_count_);
+  const std::size_t i = hash & (2 * half - 1);
+  return i < bucket_count_ ? i : hash & (half - 1);
+}
+
+void Stack::split_bucket() {
+  const std::size_t half = std::bit_floor(bucket_count_);
+  const std::size_t from = bucket_count_ - half;
+  const std::size_t fresh = bucket_count_++;
+  buckets_.resize(bucket_count_);
+  std::uint32_t kept = kNone;
+  std::uint32_t moved = kNone;
+  for (std::uint32_t id = buckets_[from]; id != kNone;) {
+    Node& n = nodes_[id];
+    const std::uint32_t next = n.next;
+    std::uint32_t& chain = bucket(hash_node(static_cast<std::uint32_t>(n.kind), n.a, n.b)) == fresh ? moved : kept;
+    n.next = chain;
+    chain = id;
+    id = next;
+  }
+  buckets_[from] = kept;
+  buckets_[fresh] = moved;
+}
+
+StackId Stack::intern(Kind kind, std::uint32_t a, std::uint32_t b) {
+  const std::uint64_t h = hash_node(static_cast<std::uint32_t>(kind), a, b);
+  for (std::uint32_t id = buckets_[bucket(h)]; id != kNone; id = nodes_[id].next) {
+    const Node& n = nodes_[id];
+    if (n.a == a && n.b == b && n.kind == kind) return id;
+  }
+  if (++live_ > bucket_count_) split_bucket();
+  StackId id = free_;
+  if (id == kNone) id = static_cast<StackId>(nodes_.push_back({}));
+  else free_ = nodes_[id].next;
+  Node node{.a = a, .b = b, .kind = kind, .queued = true};
+  ++nodes_[b].references;
+  if (kind == Kind::Frame) {
+    node.depth = nodes_[b].depth + 1;
+    node.accepts = machine_.nullable(a) && nodes_[b].accepts;
+  } else {
+    ++nodes_[a].references;
+    node.depth = std::max(nodes_[a].depth, nodes_[b].depth);
+    node.accepts = nodes_[a].accepts || nodes_[b].accepts;
+  }
+  std::uint32_t& head = buckets_[bucket(h)];
+  node.next = head;
+  head = id;
+  nodes_[id] = node;
+  queue_.push_back(id);  // nobody refers to it yet
+  return id;
+}
+
+void Stack::unlink(StackId id) {
+  const Node& n = nodes_[id];
+  std::uint32_t* link = &buckets_[bucket(hash_node(static_cast<std::uint32_t>(n.kind), n.a, n.b))];
+  while (*link != id) link = &nodes_[*link].next;
+  *link = n.next;
+}
+
+void Stack::release(StackId id) {
+  Node& n = nodes_[id];
+  if (--n.references == 0 && !n.queued) {
+    n.queued = true;
+    queue_.push_back(id);
+  }
+}
+
+template <typename V>
+void Stack::rotate(TailMemo<V>& memo) {
+  if (memo.young.size() < TailMemo<V>::kFull) return;
+  if (!memo.old.empty()) memo.garbage.push_back(std::move(memo.old));
+  memo.old = std::move(memo.young);
+  memo.young = {};
+}
+
+void Stack::remember(TailMemo<std::uint32_t>& memo, std::uint64_t key, std::uint32_t value) {
+  if (memo.young.emplace(key, value).second) retain(static_cast<StackId>(key >> 32));
+}
+
+void Stack::collect() {
+  // Only between operations: within one, a memo entry must not vanish before its user has read it.
+  rotate(pop_memo_);
+  rotate(tail_masks_);
+  for (std::size_t n = 0; n < kCollectPerCall && !pop_memo_.garbage.empty(); ++n) {
+    auto& map = pop_memo_.garbage.back();
+    const auto it = map.begin();
+    release(static_cast<StackId>(it->first >> 32));
+    for (const Head& h : it->second) release(h.tail);
+    map.erase(it);
+    if (map.empty()) pop_memo_.garbage.pop_back();
+  }
+  for (std::size_t n = 0; n < kCollectPerCall && !tail_masks_.garbage.empty(); ++n) {
+    auto& map = tail_masks_.garbage.back();
+    release(static_cast<StackId>(map.begin()->first >> 32));
+    map.erase(map.begin());
+    if (map.empty()) tail_masks_.garbage.pop_back();
+  }
+  for (std::size_t n = 0; n < kCollectPerCall && !queue_.empty(); ++n) {
+    const StackId id = queue_.back();
+    queue_.pop_back();
+    Node& node = nodes_[id];
+    node.queued = false;
+    if (node.references != 0) continue;
+    unlink(id);
+    const Node gone = node;
+    node = Node{.next = free_};
+    free_ = id;
+    --live_;
+    release(gone.b);
+    if (gone.kind == Kind::List) release(gone.a);
+  }
+}
+
+// --- sets of stacks -----------------------------------------------------------------------------------
+
+bool Stack::before(StackId x, StackId y) const {
+  const Node& n = nodes_[x];
+  const Node& m = nodes_[y];
+  return n.depth != m.depth ? n.depth > m.depth : x > y;
+}
+
+StackId Stack::list(const std::vector<StackId>& members, StackId rest) {
+  for (std::size_t i = members.size(); i-- > 0;) rest = intern(Kind::List, members[i], rest);
+  return rest;
+}
+
+StackId Stack::unite(StackId x, StackId y) {
+  const auto head = [&](StackId s) { return is_list(s) ? first(s) : s; };
+  const auto tail = [&](StackId s) { return is_list(s) ? rest(s) : kNone; };
+  std::vector<StackId>& members = members_;
+  members.clear();
+  StackId remainder = kNone;
+  while (x != y) {
+    if (x == kNone || y == kNone) {
+      remainder = x == kNone ? y : x;
+      break;
+    }
+    if (head(x) == head(y)) {
+      members.push_back(head(x));
+      x = tail(x);
+      y = tail(y);
+    } else if (before(head(x), head(y))) {
+      members.push_back(head(x));
+      x = tail(x);
+    } else {
+      members.push_back(head(y));
+      y = tail(y);
+    }
+  }
+  if (x == y) remainder = x;
+  if (remainder == kNone) {
+    remainder = members.back();
+    members.pop_back();
+  }
+  return list(members, remainder);
+}
+
+StackId Stack::push(ExprId frame, StackId tail) {
+  if (frame == kEmpty) return tail;
+  if (is_frame(tail)) {  // y x* on top of x* z: the x* of the upper frame says nothing new
+    const ExprId star = machine_.store()[frame].trailing_star;
+    if (star != kNothing && machine_.store().leading_star(this->frame(tail)) == star) {
+      return push(machine_.without_trailing_star(frame), tail);
+    }
+  }
+  return intern(Kind::Frame, frame, tail);
+}
+
+StackId Stack::configuration(const Heads& heads) {
+  std::vector<StackId> nodes;
+  nodes.reserve(heads.size());
+  for (const Head& h : heads) nodes.push_back(intern(Kind::Frame, h.state, h.tail));
+  std::sort(nodes.begin(), nodes.end(), [&](StackId x, StackId y) { return before(x, y); });
+  const StackId last = nodes.back();
+  nodes.pop_back();
+  return list(nodes, last);
+}
+
+void Stack::heads(StackId id, Heads& out) const {
+  out.clear();
+  for (; is_list(id); id = rest(id)) out.push_back({frame(first(id)), below(first(id))});
+  out.push_back({frame(id), below(id)});
+}
+
+// --- steps --------------------------------------------------------------------------------------------
+
+void Stack::add(Heads& heads, ExprId state, StackId tail) {
+  while (is_frame(tail)) {
+    if (state == kEmpty) {
+      state = frame(tail);
+      tail = below(tail);
+      continue;
+    }
+    const ExprId star = machine_.store()[state].trailing_star;
+    if (star == kNothing || machine_.store().leading_star(frame(tail)) != star) break;
+    state = machine_.without_trailing_star(state);
+  }
+  for (Head& h : heads) {
+    if (h.state == state) {
+      if (h.tail != tail) h.tail = unite(h.tail, tail);
+      return;
+    }
+  }
+  heads.push_back({state, tail});
+}
+
+void Stack::run(Transition t, StackId tail, Heads& out) {
+  if (t == kDead) return;
+  if (!(t & kProgram)) return add(out, t, tail);
+  const Program& program = machine_.program(t);
+  std::vector<StackId> tails(program.vertices, kNone);
+  tails[0] = tail;
+  for (const Push& p : program.pushes) {
+    const StackId pushed = push(p.frame, tails[p.parent]);
+    StackId& joined = tails[p.vertex];
+    joined = joined == kNone ? pushed : unite(joined, pushed);
+  }
+  for (const Target& target : program.targets) add(out, target.state, tails[target.vertex]);
+}
+
+void Stack::advance(ExprId state, StackId tail, std::uint8_t byte, Heads& out) {
+  run(machine_.successor(state, byte), tail, out);
+}
+
+void Stack::step(const Heads& in, std::uint8_t byte, Heads& out) {
+  out.clear();
+  for (const Head& h : in) {
+    advance(h.state, h.tail, byte, out);
+    if (h.tail != kBottom && machine_.nullable(h.state)) pop_step(h.tail, byte, out);
+  }
+}
+
+// The stacks below nullable frames, each read once: its frame may take the byte.
+void Stack::pop_step(StackId tail, std::uint8_t byte, Heads& out) {
+  chain_.clear();
+  chain_.push_back(tail);
+  for (std::size_t i = 0; i < chain_.size(); ++i) {
+    const auto reach = [&](StackId s) {
+      if (s != kBottom && std::find(chain_.begin(), chain_.end(), s) == chain_.end()) chain_.push_back(s);
+    };
+    const StackId s = chain_[i];
+    if (is_list(s)) {
+      reach(first(s));
+      reach(rest(s));
+    } else if (is_frame(s) && machine_.nullable(frame(s))) {
+      reach(below(s));
+    }
+    if (chain_.size() > kShortChain) {
+      const Heads found = pop_step_memo(tail, byte);
+      for (const Head& h : found) add(out, h.state, h.tail);
+      return;
+    }
+  }
+  for (StackId s : chain_) {
+    if (is_frame(s)) advance(frame(s), below(s), byte, out);
+  }
+}
+
+// The same for a long chain: the result of every stack on the way is kept, so that the next step reads
+// only what is new on top.
+const Heads& Stack::pop_step_memo(StackId tail, std::uint8_t byte) {
+  std::vector<StackId> todo{tail};
+  while (true) {
+    const StackId s = todo.back();
+    const std::uint64_t key = TailMemo<Heads>::key(s, byte);
+    if (const Heads* known = pop_memo_.find(key)) {
+      todo.pop_back();
+      if (todo.empty()) return *known;
+      continue;
+    }
+    StackId parts[2] = {kNone, kNone};
+    if (is_list(s)) {
+      parts[0] = rest(s);
+      parts[1] = first(s);
+    } else if (is_frame(s) && machine_.nullable(frame(s))) {
+      parts[0] = below(s);
+    }
+    bool ready = true;
+    for (StackId p : parts) {
+      if (p != kNone && !pop_memo_.find(TailMemo<Heads>::key(p, byte))) {
+        todo.push_back(p);
+        ready = false;
+      }
+    }
+    if (!ready) continue;
+    Heads found;
+    for (StackId p : parts) {
+      if (p == kNone) continue;
+      for (const Head& h : *pop_memo_.find(TailMemo<Heads>::key(p, byte))) add(found, h.state, h.tail);
+    }
+    if (is_frame(s)) advance(frame(s), below(s), byte, found);
+    retain(s);
+    for (const Head& h : found) retain(h.tail);
+    pop_memo_.young.emplace(key, std::move(found));
+  }
+}
+
+void Stack::token_step(const Heads& in, std::int32_t token, bool text_token, Heads& out) {
+  out.clear();
+  std::vector<StackId> todo;
+  std::unordered_set<StackId> seen;
+  const auto reach = [&](StackId s) {
+    if (s != kBottom && seen.insert(s).second) todo.push_back(s);
+  };
+  for (const Head& h : in) {
+    run(machine_.token_successor(h.state, token, text_token), h.tail, out);
+    if (machine_.nullable(h.state)) reach(h.tail);
+  }
+  while (!todo.empty()) {
+    const StackId s = todo.back();
+    todo.pop_back();
+    if (is_list(s)) {
+      reach(first(s));
+      reach(rest(s));
+      continue;
+    }
+    run(machine_.token_successor(frame(s), token, text_token), below(s), out);
+    if (machine_.nullable(frame(s))) reach(below(s));
+  }
+}
+
+}  // namespace glr

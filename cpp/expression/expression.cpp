@@ -1,0 +1,379 @@
+#include "expression/expression.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "support/hash.hpp"
+
+namespace glr {
+
+namespace {
+
+// Deeper than this, alternatives with a common prefix are left unfactored: still exact, only larger.
+constexpr unsigned kMaxFactoring = 400;
+
+std::uint32_t add_sizes(std::uint32_t x, std::uint32_t y) {
+  const std::uint32_t sum = x + y;
+  return sum < x || sum > 0x7FFFFFFF ? 0x7FFFFFFF : sum;
+}
+
+std::uint16_t deeper(unsigned depth) { return static_cast<std::uint16_t>(std::min(depth + 1, 0xFFFFu)); }
+
+std::uint64_t hash_of(const Expr& e) {
+  std::uint64_t h = mix(static_cast<std::uint64_t>(e.kind) + 1, e.a);
+  h = mix(h, e.b);
+  return mix(h, std::uint64_t{e.min} << 32 | e.max);
+}
+
+}  // namespace
+
+bool ByteSet::intersects(const ByteSet& o) const {
+  return ((words[0] & o.words[0]) | (words[1] & o.words[1]) | (words[2] & o.words[2]) | (words[3] & o.words[3])) != 0;
+}
+
+unsigned ByteSet::count() const {
+  unsigned n = 0;
+  for (std::uint64_t w : words) n += static_cast<unsigned>(std::popcount(w));
+  return n;
+}
+
+ExpressionStore::ExpressionStore() {
+  terms_.push_back(Expr{.kind = ExprKind::Nothing});
+  terms_.push_back(Expr{.kind = ExprKind::Empty, .nullable = true});
+}
+
+std::size_t ExpressionStore::bytes() const {
+  std::size_t lists = 0;
+  for (std::size_t i = 0; i < lists_.size(); ++i) lists += lists_[i].capacity() * sizeof(ExprId);
+  // An index entry is a hash node of about 40 bytes and its share of the buckets.
+  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists + (term_index_.size() + set_index_.size()) * 48;
+}
+
+std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
+  switch (e.kind) {
+    case ExprKind::Concat: return {&e.a, 2};
+    case ExprKind::Alternation: return lists_[e.a];
+    case ExprKind::Star:
+    case ExprKind::Repeat:
+    case ExprKind::Endless: return {&e.a, 1};
+    default: return {};
+  }
+}
+
+std::vector<ExprId> ExpressionStore::alternatives(ExprId id) const {
+  const Expr& e = terms_[id];
+  if (e.kind == ExprKind::Alternation) return lists_[e.a];
+  return id == kNothing ? std::vector<ExprId>{} : std::vector<ExprId>{id};
+}
+
+std::vector<ExprId> ExpressionStore::reachable(std::span<const ExprId> roots) const {
+  std::vector<bool> seen(terms_.size());
+  std::vector<ExprId> todo;
+  const auto visit = [&](ExprId id) {
+    if (!seen[id]) {
+      seen[id] = true;
+      todo.push_back(id);
+    }
+  };
+  for (ExprId r : roots) visit(r);
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    for (ExprId operand : operands(terms_[todo[i]])) visit(operand);
+  }
+  std::sort(todo.begin(), todo.end());
+  return todo;
+}
+
+ExprId ExpressionStore::intern(Expr e) {
+  const std::uint64_t h = hash_of(e);
+  const auto [first, last] = term_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    const Expr& o = terms_[it->second];
+    if (o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max) return it->second;
+  }
+  for (ExprId operand : operands(e)) {
+    e.counted = e.counted || terms_[operand].counted;
+    e.calls = e.calls || terms_[operand].calls;
+  }
+  const auto id = static_cast<ExprId>(terms_.size());
+  e.trailing_star = e.kind == ExprKind::Star ? id : e.kind == ExprKind::Concat ? terms_[e.b].trailing_star : kNothing;
+  terms_.push_back(e);
+  term_index_.emplace(h, id);
+  return id;
+}
+
+ExprId ExpressionStore::bytes(const ByteSet& set) {
+  if (set.empty()) return kNothing;
+  std::uint64_t h = 0;
+  for (std::uint64_t w : set.words) h = mix(h, w);
+  std::uint32_t index = static_cast<std::uint32_t>(sets_.size());
+  const auto [first, last] = set_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    if (sets_[it->second] == set) index = it->second;
+  }
+  if (index == sets_.size()) {
+    sets_.push_back(set);
+    set_index_.emplace(h, index);
+  }
+  return intern({.kind = ExprKind::Bytes, .head_depth = 1, .a = index});
+}
+
+ExprId ExpressionStore::literal(std::string_view text) {
+  ExprId e = kEmpty;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    ByteSet set;
+    set.insert(static_cast<std::uint8_t>(text[i]));
+    e = concat(bytes(set), e);
+  }
+  return e;
+}
+
+ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
+  if (head == kNothing || rest == kNothing) return kNothing;
+  if (head == kEmpty) return rest;
+  if (rest == kEmpty) return head;
+  // (h1 h2 ... hn) rest = h1 (h2 (... (hn rest))): the spine is rebuilt from its end.
+  std::vector<ExprId> spine;
+  ExprId last = head;
+  while (terms_[last].kind == ExprKind::Concat) {
+    spine.push_back(terms_[last].a);
+    last = terms_[last].b;
+  }
+  spine.push_back(last);
+  for (std::size_t i = spine.size(); i-- > 0;) {
+    const ExprId h = spine[i];
+    if (h == rest && terms_[h].kind == ExprKind::Star) continue;  // x* x* = x*
+    if (terms_[h].kind == ExprKind::Star && leading_star(rest) == h) continue;
+    const Expr& x = terms_[h];
+    const Expr& y = terms_[rest];
+    rest = intern({.kind = ExprKind::Concat,
+                   .nullable = x.nullable && y.nullable,
+                   .head_depth = deeper(x.nullable ? std::max(x.head_depth, y.head_depth) : x.head_depth),
+                   .size = add_sizes(x.size, y.size),
+                   .a = h,
+                   .b = rest});
+  }
+  return rest;
+}
+
+void ExpressionStore::gather(ExprId id, std::vector<ExprId>& members) const {
+  if (id == kNothing) return;
+  const Expr& e = terms_[id];
+  if (e.kind == ExprKind::Alternation) {
+    const auto& list = lists_[e.a];
+    members.insert(members.end(), list.begin(), list.end());
+  } else {
+    members.push_back(id);
+  }
+}
+
+ExprId ExpressionStore::alternation(std::vector<ExprId> members) {
+  std::vector<ExprId> flat;
+  flat.reserve(members.size());
+  for (ExprId m : members) gather(m, flat);
+  std::sort(flat.begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  return factored(std::move(flat), 0);
+}
+
+// `members`: flat, ascending, distinct. h x | h y = h (x | y) for equal first factors h, then
+// [ab] x | [cd] x = [abcd] x for byte sets.
+ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth) {
+  if (members.empty()) return kNothing;
+  if (members.size() == 1) return members[0];
+  struct Part {
+    ExprId head;
+    ExprId rest;
+    ExprId whole;
+  };
+  std::vector<Part> parts;
+  std::vector<ExprId> out;
+  for (ExprId m : members) {
+    const Expr& e = terms_[m];
+    if (m == kEmpty) out.push_back(m);
+    else if (e.kind == ExprKind::Concat) parts.push_back({e.a, e.b, m});
+    else parts.push_back({m, kEmpty, m});
+  }
+  std::sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) { return x.head != y.head ? x.head < y.head : x.rest < y.rest; });
+  std::vector<Part> grouped;
+  for (std::size_t i = 0, j; i < parts.size(); i = j) {
+    for (j = i + 1; j < parts.size() && parts[j].head == parts[i].head;) ++j;
+    if (j == i + 1 || depth >= kMaxFactoring) {
+      grouped.insert(grouped.end(), parts.begin() + static_cast<std::ptrdiff_t>(i), parts.begin() + static_cast<std::ptrdiff_t>(j));
+      continue;
+    }
+    // The common prefix of the whole group is taken off in a loop; recursion is left for real branches.
+    std::vector<ExprId> prefix{parts[i].head};
+    std::vector<ExprId> rests;
+    for (std::size_t k = i; k < j; ++k) rests.push_back(parts[k].rest);
+    for (;;) {
+      const Expr& first = terms_[rests[0]];
+      const bool common = first.kind == ExprKind::Concat && std::all_of(rests.begin(), rests.end(), [&](ExprId r) {
+                            return terms_[r].kind == ExprKind::Concat && terms_[r].a == first.a;
+                          });
+      if (!common) break;
+      prefix.push_back(first.a);
+      for (ExprId& r : rests) r = terms_[r].b;
+    }
+    std::vector<ExprId> flat;
+    for (ExprId r : rests) gather(r, flat);
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    ExprId rest = factored(std::move(flat), depth + 1);
+    for (std::size_t k = prefix.size(); k-- > 1;) rest = concat(prefix[k], rest);
+    grouped.push_back({prefix[0], rest, concat(prefix[0], rest)});
+  }
+  std::stable_sort(grouped.begin(), grouped.end(), [](const Part& x, const Part& y) { return x.rest < y.rest; });
+  for (std::size_t i = 0, j; i < grouped.size(); i = j) {
+    ByteSet set;
+    unsigned sets = 0;
+    for (j = i; j < grouped.size() && grouped[j].rest == grouped[i].rest; ++j) {
+      const Expr& head = terms_[grouped[j].head];
+      if (head.kind == ExprKind::Bytes) {
+        set.insert(byte_set(head));
+        ++sets;
+      }
+    }
+    const ExprId rest = grouped[i].rest;
+    for (std::size_t k = i; k < j; ++k) {
+      if (sets < 2 || terms_[grouped[k].head].kind != ExprKind::Bytes) out.push_back(grouped[k].whole);
+    }
+    if (sets >= 2) out.push_back(concat(bytes(set), rest));
+  }
+  return intern_alternation(std::move(out));
+}
+
+ExprId ExpressionStore::intern_alternation(std::vector<ExprId> members) {
+  std::vector<ExprId> flat;
+  for (ExprId m : members) gather(m, flat);
+  std::sort(flat.begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  if (!flat.empty() && flat[0] == kEmpty) {
+    for (ExprId& m : flat) {  // empty | x x* = x*
+      const Expr& e = terms_[m];
+      if (e.kind == ExprKind::Concat && terms_[e.b].kind == ExprKind::Star && terms_[e.b].a == e.a) m = e.b;
+    }
+    const bool spare = std::any_of(flat.begin() + 1, flat.end(), [&](ExprId m) { return terms_[m].nullable; });
+    if (spare) flat.erase(flat.begin());
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  }
+  if (flat.empty()) return kNothing;
+  if (flat.size() == 1) return flat[0];
+
+  std::uint64_t h = hash_words(flat, 7);
+  const auto [first, last] = term_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    const Expr& o = terms_[it->second];
+    if (o.kind == ExprKind::Alternation && lists_[o.a] == flat) return it->second;
+  }
+  Expr e{.kind = ExprKind::Alternation};
+  e.b = static_cast<std::uint32_t>(flat.size());
+  e.size = 0;
+  for (ExprId m : flat) {
+    const Expr& x = terms_[m];
+    e.nullable = e.nullable || x.nullable;
+    e.counted = e.counted || x.counted;
+    e.calls = e.calls || x.calls;
+    e.size = add_sizes(e.size, x.size);
+    e.head_depth = std::max(e.head_depth, deeper(x.head_depth));
+  }
+  e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(flat)));
+  const auto id = static_cast<ExprId>(terms_.push_back(e));
+  term_index_.emplace(h, id);
+  return id;
+}
+
+ExprId ExpressionStore::star(ExprId x) {
+  // (x* | y y* | z)* = (x | y | z)*
+  std::vector<ExprId> members;
+  bool simpler = false;
+  for (ExprId m : alternatives(x)) {
+    const Expr& e = terms_[m];
+    const bool loop = e.kind == ExprKind::Star || (e.kind == ExprKind::Repeat && e.min <= 1);
+    const bool plus = e.kind == ExprKind::Concat && terms_[e.b].kind == ExprKind::Star && terms_[e.b].a == e.a;
+    simpler = simpler || loop || plus || m == kEmpty;
+    if (m != kEmpty) members.push_back(loop || plus ? e.a : m);
+  }
+  if (simpler) x = alternation(std::move(members));
+  if (terms_[x].nullable) x = nonempty(x);
+  if (x == kNothing) return kEmpty;
+  const Expr& e = terms_[x];
+  return intern({.kind = ExprKind::Star,
+                 .nullable = true,
+                 .head_depth = deeper(e.head_depth),
+                 .size = add_sizes(e.size, 1),
+                 .a = x});
+}
+
+ExprId ExpressionStore::repeat(ExprId x, std::uint32_t min, std::uint32_t max) {
+  if (max == 0 || x == kEmpty) return kEmpty;
+  if (terms_[x].nullable) {
+    x = nonempty(x);
+    min = 0;
+  }
+  if (x == kNothing) return min == 0 ? kEmpty : kNothing;
+  if (max == kNoMax && min == 0) return star(x);
+  if (max == kNoMax && min == 1) return concat(x, star(x));
+  if (max == 1) return min == 1 ? x : optional(x);
+  const Expr& e = terms_[x];
+  const std::uint32_t bound = max == kNoMax ? min : max;
+  return intern({.kind = ExprKind::Repeat,
+                 .nullable = min == 0,
+                 .counted = bound > kSmallBound,
+                 .head_depth = deeper(e.head_depth),
+                 .size = add_sizes(e.size, 1),
+                 .a = x,
+                 .min = min,
+                 .max = max});
+}
+
+ExprId ExpressionStore::endless(ExprId x) {
+  const Expr& e = terms_[x];
+  return intern({.kind = ExprKind::Endless, .head_depth = deeper(e.head_depth), .size = add_sizes(e.size, 1), .a = x});
+}
+
+ExprId ExpressionStore::call(std::uint32_t rule) {
+  return intern({.kind = ExprKind::Call, .calls = true, .head_depth = 1, .a = rule});
+}
+
+ExprId ExpressionStore::token(TokenRef ref) {
+  std::uint32_t index = 0;
+  while (index < tokens_.size() && !(tokens_[index] == ref)) ++index;
+  if (index == tokens_.size()) tokens_.push_back(ref);
+  return intern({.kind = ExprKind::Token, .head_depth = 1, .a = index});
+}
+
+ExprId ExpressionStore::nonempty(ExprId id) {
+  const Expr e = terms_[id];
+  if (!e.nullable) return id;
+  switch (e.kind) {
+    case ExprKind::Alternation: {
+      std::vector<ExprId> members;
+      for (ExprId m : alternatives(id)) members.push_back(nonempty(m));
+      return alternation(std::move(members));
+    }
+    case ExprKind::Concat: return alternation(concat(nonempty(e.a), e.b), nonempty(e.b));
+    case ExprKind::Star: return concat(e.a, id);
+    case ExprKind::Repeat: return concat(e.a, repeat(e.a, 0, e.max == kNoMax ? kNoMax : e.max - 1));
+    default: return kNothing;
+  }
+}
+
+ExprId ExpressionStore::without_trailing_star(ExprId id) {
+  std::vector<ExprId> spine;
+  while (terms_[id].kind == ExprKind::Concat) {
+    spine.push_back(terms_[id].a);
+    id = terms_[id].b;
+  }
+  ExprId e = kEmpty;
+  for (std::size_t i = spine.size(); i-- > 0;) e = concat(spine[i], e);
+  return e;
+}
+
+ExprId ExpressionStore::leading_star(ExprId id) const {
+  if (terms_[id].kind == ExprKind::Concat) id = terms_[id].a;
+  return terms_[id].kind == ExprKind::Star ? id : kNothing;
+}
+
+}  // namespace glr

@@ -1,0 +1,141 @@
+// Expressions: hash-consed terms for languages over bytes, whole tokens and calls of rules.
+//
+// Equal terms have equal ids, so comparing languages up to the laws below is comparing integers. The
+// smart constructors keep terms small and make the set of derivatives of any term finite (Brzozowski 1964;
+// Owens, Reppy and Turon 2009): they drop neutral elements, nest concatenations to the right, flatten
+// and sort alternations, and factor alternatives that begin with the same factor, so that a long
+// enumeration becomes a prefix tree.
+//
+// Invariants
+//   - an operand's id is smaller than the id of the term it stands in;
+//   - a called rule never derives the empty text (lowering sees to that), so a call is never nullable;
+//   - the body of a repetition is never nullable: x* and x{m,n} are rewritten with x without the empty text;
+//   - the first factor of a concatenation is neither a concatenation nor empty;
+//   - head_depth is at most about kMaxHeadDepth for lowered terms, so the functions that follow the first
+//     factors of a term may recurse.
+//
+// Writers hold the owner's mutex; readers may look at any term whose id was published to them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "support/concurrent.hpp"
+
+namespace glr {
+
+using ExprId = std::uint32_t;
+inline constexpr ExprId kNothing = 0;  // no text at all
+inline constexpr ExprId kEmpty = 1;    // the empty text
+
+inline constexpr std::uint32_t kNoMax = 0xFFFFFFFF;
+inline constexpr std::uint16_t kMaxHeadDepth = 256;
+
+enum class ExprKind : std::uint8_t {
+  Nothing,
+  Empty,
+  Bytes,        // one byte of byte set a
+  Concat,       // a, then b
+  Alternation,  // any of the list [a, a + b)
+  Star,         // a, any number of times
+  Repeat,       // a, min to max times; max may be kNoMax
+  Endless,      // a for ever: what a{m,n} is while m is farther away than any token is long
+  Call,         // the text of rule a
+  Token,        // one whole model token: token literal a
+};
+
+struct ByteSet {
+  std::array<std::uint64_t, 4> words{};
+
+  bool contains(std::uint8_t b) const { return (words[b >> 6] >> (b & 63) & 1) != 0; }
+  void insert(std::uint8_t b) { words[b >> 6] |= std::uint64_t{1} << (b & 63); }
+  void insert(std::uint8_t lo, std::uint8_t hi) {
+    for (unsigned b = lo; b <= hi; ++b) insert(static_cast<std::uint8_t>(b));
+  }
+  void insert(const ByteSet& o) {
+    for (std::size_t i = 0; i < 4; ++i) words[i] |= o.words[i];
+  }
+  bool intersects(const ByteSet& o) const;
+  bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
+  unsigned count() const;
+  friend bool operator==(const ByteSet&, const ByteSet&) = default;
+};
+
+struct Expr {
+  ExprKind kind = ExprKind::Nothing;
+  bool nullable = false;
+  bool counted = false;      // contains a repetition with a bound above kSmallBound
+  bool calls = false;        // contains a call
+  std::uint16_t head_depth = 0;
+  std::uint32_t size = 1;    // factors in the tree the term stands for, saturating
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t min = 0;
+  std::uint32_t max = 0;
+  ExprId trailing_star = kNothing;  // the last factor when it is a star
+};
+
+// Below it a bound is not worth a canonical form (see relax in derivative.hpp).
+inline constexpr std::uint32_t kSmallBound = 8;
+
+// A token literal resolved against a vocabulary.
+struct TokenRef {
+  std::int32_t id = 0;
+  bool negated = false;
+  friend bool operator==(const TokenRef&, const TokenRef&) = default;
+};
+
+class ExpressionStore {
+ public:
+  ExpressionStore();
+
+  const Expr& operator[](ExprId id) const { return terms_[id]; }
+  std::size_t size() const { return terms_.size(); }
+  std::size_t bytes() const;
+
+  const ByteSet& byte_set(const Expr& e) const { return sets_[e.a]; }
+  const TokenRef& token(const Expr& e) const { return tokens_[e.a]; }
+  // Members of an alternation, ascending ids; a term that is none counts as the only member.
+  std::vector<ExprId> alternatives(ExprId id) const;
+
+  ExprId bytes(const ByteSet& set);
+  ExprId literal(std::string_view text);
+  ExprId concat(ExprId head, ExprId rest);
+  ExprId alternation(std::vector<ExprId> members);
+  ExprId alternation(ExprId x, ExprId y) { return alternation(std::vector<ExprId>{x, y}); }
+  ExprId optional(ExprId x) { return alternation(kEmpty, x); }
+  ExprId star(ExprId x);
+  ExprId repeat(ExprId x, std::uint32_t min, std::uint32_t max);  // max kNoMax: unbounded
+  ExprId endless(ExprId x);
+  ExprId call(std::uint32_t rule);
+  ExprId token(TokenRef ref);
+  ExprId nonempty(ExprId x);  // x without the empty text
+
+  // The term without its last factor, which is a star. O(factors).
+  ExprId without_trailing_star(ExprId id);
+  // The first factor when it is a star, else kNothing.
+  ExprId leading_star(ExprId id) const;
+
+  // Every term reachable from the roots, ascending: operands before the terms they stand in.
+  std::vector<ExprId> reachable(std::span<const ExprId> roots) const;
+  // The operands of a term.
+  std::span<const ExprId> operands(const Expr& e) const;
+
+ private:
+  ExprId intern(Expr e);
+  ExprId intern_alternation(std::vector<ExprId> members);
+  ExprId factored(std::vector<ExprId> members, unsigned depth);
+  void gather(ExprId id, std::vector<ExprId>& members) const;
+
+  ChunkedVector<Expr> terms_;
+  ChunkedVector<ByteSet> sets_;
+  ChunkedVector<TokenRef> tokens_;
+  ChunkedVector<std::vector<ExprId>> lists_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> term_index_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> set_index_;
+};
+
+}  // namespace glr

@@ -1,0 +1,179 @@
+// Rules -> machine, sharing what is equal.
+//
+// A term without calls is shared because terms are hash-consed. A rule is shared when an equal one is
+// known, equal meaning bisimilar: the same body up to equal rules. Each strongly connected component of the call
+// graph is hashed by refinement (Weisfeiler and Leman): all its rules start equal, and each round hashes the
+// bodies with the calls replaced by the hashes of the round before, until no more rules are told apart. The number
+// of rounds depends on the component alone, so a rule gets the same 128-bit hash in whatever grammar it occurs.
+#include <algorithm>
+#include <set>
+
+#include "expression/rules.hpp"
+#include "support/hash.hpp"
+
+namespace glr {
+
+namespace {
+
+using Hash = std::pair<std::uint64_t, std::uint64_t>;
+
+Hash mix(Hash h, Hash v) { return {glr::mix(h.first, v.first), glr::mix(h.second ^ 0x5851F42D4C957F2D, v.second)}; }
+Hash mix(Hash h, std::uint64_t v) { return mix(h, Hash{v, v * 0xD6E8FEB86659FD93}); }
+
+class TermHasher {
+ public:
+  TermHasher(const ExpressionStore& t, const std::vector<Hash>& rules) : t_(t), rules_(rules) {}
+
+  Hash operator()(ExprId root) {
+    std::vector<ExprId> path{root};
+    while (!path.empty()) {
+      const ExprId id = path.back();
+      bool ready = true;
+      if (!done_.contains(id)) {
+        for (ExprId operand : t_.operands(t_[id])) {
+          if (done_.contains(operand)) continue;
+          path.push_back(operand);
+          ready = false;
+        }
+      }
+      if (!ready) continue;
+      if (!done_.contains(id)) done_.emplace(id, hash(id));
+      path.pop_back();
+    }
+    return done_.at(root);
+  }
+
+ private:
+  Hash hash(ExprId id) const {
+    const Expr& e = t_[id];
+    Hash h{static_cast<std::uint64_t>(e.kind) + 1, 99};
+    switch (e.kind) {
+      case ExprKind::Bytes:
+        for (std::uint64_t w : t_.byte_set(e).words) h = mix(h, w);
+        return h;
+      case ExprKind::Token: return mix(h, static_cast<std::uint64_t>(t_.token(e).id) * 2 + t_.token(e).negated);
+      case ExprKind::Call: return mix(h, rules_[e.a]);
+      case ExprKind::Alternation: {  // the order of members is an accident
+        std::vector<Hash> members;
+        for (ExprId m : t_.operands(e)) members.push_back(done_.at(m));
+        std::sort(members.begin(), members.end());
+        for (const Hash& m : members) h = mix(h, m);
+        return h;
+      }
+      default:
+        h = mix(h, std::uint64_t{e.min} << 32 | e.max);
+        for (ExprId operand : t_.operands(e)) h = mix(h, done_.at(operand));
+        return h;
+    }
+  }
+
+  const ExpressionStore& t_;
+  const std::vector<Hash>& rules_;
+  std::unordered_map<ExprId, Hash> done_;
+};
+
+std::vector<Hash> rule_hashes(const Rules& rules, const std::vector<std::vector<std::uint32_t>>& groups) {
+  std::vector<Hash> hashes(rules.bodies.size(), Hash{1, 1});
+  for (const auto& group : groups) {
+    for (std::size_t apart = 0;;) {
+      TermHasher hash(rules.terms, hashes);
+      std::vector<Hash> next;
+      for (std::uint32_t r : group) next.push_back(hash(rules.bodies[r]));
+      for (std::size_t i = 0; i < group.size(); ++i) hashes[group[i]] = next[i];
+      const std::size_t now = std::set<Hash>(next.begin(), next.end()).size();
+      if (now == apart) break;
+      apart = now;
+    }
+  }
+  return hashes;
+}
+
+}  // namespace
+
+ExprId link(const Rules& rules, Machine& machine, RuleIndex& index) {
+  // Only what the root reaches.
+  std::vector<std::vector<std::uint32_t>> edges(rules.bodies.size());
+  std::vector<bool> reached(rules.bodies.size());
+  std::vector<std::uint32_t> todo;
+  const auto visit = [&](ExprId id, std::vector<std::uint32_t>* out) {
+    for (const auto& [rule, count] : calls_in(rules.terms, id)) {
+      if (out != nullptr) out->push_back(rule);
+      if (!reached[rule]) {
+        reached[rule] = true;
+        todo.push_back(rule);
+      }
+    }
+  };
+  visit(rules.root, nullptr);
+  while (!todo.empty()) {
+    const std::uint32_t r = todo.back();
+    todo.pop_back();
+    visit(rules.bodies[r], &edges[r]);
+  }
+  std::vector<std::vector<std::uint32_t>> groups;
+  for (auto& group : components(edges)) {
+    if (reached[group[0]]) groups.push_back(std::move(group));
+  }
+
+  const std::vector<Hash> hashes = rule_hashes(rules, groups);
+  std::vector<std::uint32_t> linked(rules.bodies.size());
+  std::vector<std::uint32_t> fresh;
+  for (std::uint32_t r = 0; r < reached.size(); ++r) {
+    if (!reached[r]) continue;
+    const auto [it, is_new] = index.emplace(hashes[r], 0);
+    if (is_new) {
+      it->second = machine.declare_rule();
+      fresh.push_back(r);
+    }
+    linked[r] = it->second;
+  }
+
+  const ExpressionStore& from = rules.terms;
+  ExpressionStore& to = machine.store();
+  std::unordered_map<ExprId, ExprId> done;
+  const auto copy = [&](ExprId root) {
+    std::vector<ExprId> path{root};
+    while (!path.empty()) {
+      const ExprId id = path.back();
+      const Expr& e = from[id];
+      bool ready = true;
+      if (!done.contains(id)) {
+        for (ExprId operand : from.operands(e)) {
+          if (done.contains(operand)) continue;
+          path.push_back(operand);
+          ready = false;
+        }
+      }
+      if (!ready) continue;
+      path.pop_back();
+      if (done.contains(id)) continue;
+      ExprId c = id;  // Nothing and Empty are the same in every store
+      switch (e.kind) {
+        case ExprKind::Nothing:
+        case ExprKind::Empty: break;
+        case ExprKind::Bytes: c = to.bytes(from.byte_set(e)); break;
+        case ExprKind::Token: c = to.token(from.token(e)); break;
+        case ExprKind::Call: c = to.call(linked[e.a]); break;
+        case ExprKind::Concat: c = to.concat(done.at(e.a), done.at(e.b)); break;
+        case ExprKind::Star: c = to.star(done.at(e.a)); break;
+        case ExprKind::Repeat: c = to.repeat(done.at(e.a), e.min, e.max); break;
+        case ExprKind::Endless: c = to.endless(done.at(e.a)); break;
+        case ExprKind::Alternation: {
+          std::vector<ExprId> members;
+          for (ExprId m : from.operands(e)) members.push_back(done.at(m));
+          c = to.alternation(std::move(members));
+          break;
+        }
+      }
+      done.emplace(id, c);
+    }
+    return done.at(root);
+  };
+  std::vector<std::pair<std::uint32_t, ExprId>> bodies;
+  for (std::uint32_t r : fresh) bodies.emplace_back(linked[r], copy(rules.bodies[r]));
+  const ExprId root = copy(rules.root);
+  machine.define_rules(bodies);
+  return root;
+}
+
+}  // namespace glr

@@ -1,0 +1,414 @@
+#include "expression/machine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <queue>
+
+#include "support/hash.hpp"
+
+namespace glr {
+
+Machine::Machine() {
+  intern(Partition{});
+  states_.resize(2);
+}
+
+std::size_t Machine::bytes() const {
+  // Hash and tree nodes are counted at 64 bytes each.
+  return store_.bytes() + states_.bytes() + row_bytes_ + programs_.bytes() + partitions_.bytes() + rules_.capacity() * sizeof(Rule) +
+         (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size()) * 64;
+}
+
+// --- byte classes ---------------------------------------------------------------------------------
+
+std::uint32_t Machine::intern(const Partition& p) {
+  std::uint64_t h = p.count;
+  for (std::size_t i = 0; i < 256; i += 4) {
+    h = mix(h, static_cast<std::uint64_t>(p.classes[i]) << 24 | static_cast<std::uint64_t>(p.classes[i + 1]) << 16 |
+                   static_cast<std::uint64_t>(p.classes[i + 2]) << 8 | p.classes[i + 3]);
+  }
+  const auto [first, last] = partition_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    if (partitions_[it->second] == p) return it->second;
+  }
+  const auto id = static_cast<std::uint32_t>(partitions_.push_back(p));
+  partition_index_.emplace(h, id);
+  return id;
+}
+
+// Classes are numbered in the order of their first byte, so that equal partitions are equal arrays.
+std::uint32_t Machine::meet(std::uint32_t x, std::uint32_t y) {
+  if (x == y || y == 0) return x;
+  if (x == 0) return y;
+  if (x > y) std::swap(x, y);
+  const std::uint64_t key = std::uint64_t{x} << 32 | y;
+  if (const auto it = meets_.find(key); it != meets_.end()) return it->second;
+  const Partition& p = partitions_[x];
+  const Partition& q = partitions_[y];
+  std::vector<std::uint16_t> number(static_cast<std::size_t>(p.count) * q.count, 0xFFFF);
+  Partition r;
+  r.count = 0;
+  for (std::size_t b = 0; b < 256; ++b) {
+    std::uint16_t& n = number[static_cast<std::size_t>(p.classes[b]) * q.count + q.classes[b]];
+    if (n == 0xFFFF) n = static_cast<std::uint16_t>(r.count++);
+    r.classes[b] = static_cast<std::uint8_t>(n);
+  }
+  const std::uint32_t id = intern(r);
+  meets_.emplace(key, id);
+  return id;
+}
+
+std::uint32_t Machine::partition(ExprId id) {
+  const Expr& e = store_[id];
+  switch (e.kind) {
+    case ExprKind::Bytes: {
+      const ByteSet& set = store_.byte_set(e);
+      Partition p;
+      const bool first_in = set.contains(0);
+      for (unsigned b = 0; b < 256; ++b) {
+        const bool other = set.contains(static_cast<std::uint8_t>(b)) != first_in;
+        p.classes[b] = other ? 1 : 0;
+        if (other) p.count = 2;
+      }
+      return intern(p);
+    }
+    case ExprKind::Call: return rules_[e.a].partition;
+    case ExprKind::Star:
+    case ExprKind::Repeat:
+    case ExprKind::Endless: return partition(e.a);
+    case ExprKind::Concat:
+      if (!store_[e.a].nullable) return partition(e.a);
+      break;
+    case ExprKind::Alternation: break;
+    default: return 0;
+  }
+  if (const auto it = partition_of_.find(id); it != partition_of_.end()) return it->second;
+  std::uint32_t p = 0;
+  for (ExprId operand : store_.operands(e)) p = meet(p, partition(operand));
+  partition_of_.emplace(id, p);
+  return p;
+}
+
+Machine::Row* Machine::row(ExprId q) {
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+  if (Row* known = states_[q].row.load(std::memory_order_relaxed)) return known;
+  const Partition& p = partitions_[partition(q)];
+  auto made = std::make_unique<Row>(Row{p.classes.data(), std::make_unique<std::atomic<Transition>[]>(p.count)});
+  for (std::uint32_t i = 0; i < p.count; ++i) made->entries[i].store(kUnknown, std::memory_order_relaxed);
+  row_bytes_ += sizeof(Row) + sizeof(Transition) * p.count;
+  ++rows_;
+  states_[q].row.store(made.get(), std::memory_order_release);
+  row_storage_.push_back(std::move(made));
+  return row_storage_.back().get();
+}
+
+// --- derivatives -----------------------------------------------------------------------------------
+
+void Machine::append(const Local& inner, ExprId rest, Local& out) {
+  for (ExprId p : inner.plain) out.plain.push_back(store_.concat(p, rest));
+  for (const auto& [rule, follow] : inner.calls) out.calls.emplace_back(rule, store_.concat(follow, rest));
+}
+
+// Recurses on first factors only: bounded by head_depth.
+void Machine::local(ExprId id, const Symbol& symbol, Local& out) {
+  const Expr e = store_[id];
+  switch (e.kind) {
+    case ExprKind::Nothing:
+    case ExprKind::Empty: return;
+    case ExprKind::Bytes:
+      if (symbol.token < 0 && store_.byte_set(e).contains(symbol.byte)) out.plain.push_back(kEmpty);
+      return;
+    case ExprKind::Token: {
+      const TokenRef& ref = store_.token(e);
+      if (symbol.token >= 0 && (ref.negated ? symbol.text_token && symbol.token != ref.id : symbol.token == ref.id)) {
+        out.plain.push_back(kEmpty);
+      }
+      return;
+    }
+    case ExprKind::Call: {
+      const Rule& rule = rules_[e.a];
+      if (symbol.token < 0 ? rule.first.contains(symbol.byte) : rule.token_first) out.calls.emplace_back(e.a, kEmpty);
+      return;
+    }
+    case ExprKind::Alternation:
+      for (ExprId m : store_.alternatives(id)) local(m, symbol, out);
+      return;
+    case ExprKind::Concat: {
+      Local inner;
+      local(e.a, symbol, inner);
+      append(inner, e.b, out);
+      if (store_[e.a].nullable) local(e.b, symbol, out);
+      return;
+    }
+    case ExprKind::Star:
+    case ExprKind::Repeat:
+    case ExprKind::Endless: {
+      Local inner;
+      local(e.a, symbol, inner);
+      if (inner.plain.empty() && inner.calls.empty()) return;
+      ExprId rest = id;
+      if (e.kind == ExprKind::Repeat) {
+        rest = store_.repeat(e.a, e.min == 0 ? 0 : e.min - 1, e.max == kNoMax ? kNoMax : e.max - 1);
+      }
+      append(inner, rest, out);
+      return;
+    }
+  }
+}
+
+Transition Machine::derive(ExprId q, const Symbol& symbol) {
+  // Vertices are made callers first. `incoming` of a rule gathers (frame, parent) until its turn; rules with
+  // the same incoming pushes have the same stack and share a vertex, so that their targets merge.
+  using Incoming = std::vector<std::pair<ExprId, std::uint32_t>>;
+  std::map<std::uint32_t, Incoming> incoming;
+  std::priority_queue<std::pair<std::uint32_t, std::uint32_t>> turn;  // (left-corner depth, rule)
+  std::map<Incoming, std::uint32_t> vertex_of;
+  std::vector<std::vector<ExprId>> plain(1);
+  Program program;
+
+  const auto take = [&](const Local& found, std::uint32_t vertex) {
+    plain[vertex].insert(plain[vertex].end(), found.plain.begin(), found.plain.end());
+    for (const auto& [rule, follow] : found.calls) {
+      Incoming& in = incoming[rule];
+      if (in.empty()) turn.emplace(rules_[rule].depth, rule);
+      in.emplace_back(follow, vertex);
+    }
+  };
+  Local found;
+  local(q, symbol, found);
+  take(found, 0);
+  while (!turn.empty()) {
+    const std::uint32_t rule = turn.top().second;
+    turn.pop();
+    Incoming in = std::move(incoming[rule]);
+    std::sort(in.begin(), in.end());
+    in.erase(std::unique(in.begin(), in.end()), in.end());
+    // Frames on the same parent join: (follow1 | follow2) on top of it.
+    std::map<std::uint32_t, std::vector<ExprId>> by_parent;
+    for (const auto& [follow, parent] : in) by_parent[parent].push_back(follow);
+    in.clear();
+    for (auto& [parent, follows] : by_parent) in.emplace_back(store_.alternation(std::move(follows)), parent);
+    std::sort(in.begin(), in.end());
+    std::uint32_t vertex;
+    if (in.size() == 1 && in[0].first == kEmpty) {
+      vertex = in[0].second;
+    } else if (const auto it = vertex_of.find(in); it != vertex_of.end()) {
+      vertex = it->second;
+    } else {
+      vertex = program.vertices++;
+      plain.emplace_back();
+      for (const auto& [follow, parent] : in) program.pushes.push_back({vertex, parent, follow});
+      vertex_of.emplace(std::move(in), vertex);
+    }
+    Local inside;
+    local(rules_[rule].body, symbol, inside);
+    take(inside, vertex);
+  }
+  for (std::uint32_t v = 0; v < program.vertices; ++v) {
+    const ExprId state = store_.alternation(std::move(plain[v]));
+    if (state != kNothing) program.targets.push_back({state, v});
+  }
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+  ++transitions_;
+  if (program.targets.empty()) return kDead;
+  if (program.targets.size() == 1 && program.targets[0].vertex == 0) return program.targets[0].state;
+
+  std::vector<std::uint32_t> key;
+  for (const Push& p : program.pushes) key.insert(key.end(), {p.vertex, p.parent, p.frame});
+  key.push_back(0xFFFFFFFF);
+  for (const Target& t : program.targets) key.insert(key.end(), {t.state, t.vertex});
+  const auto [it, fresh] = program_index_.emplace(std::move(key), 0);
+  if (fresh) it->second = static_cast<Transition>(programs_.push_back(std::move(program))) | kProgram;
+  return it->second;
+}
+
+Transition Machine::fill(ExprId q, std::uint8_t byte) {
+  const std::scoped_lock lock(mutex_);
+  Row* r = row(q);
+  std::atomic<Transition>& entry = r->entries[r->classes[byte]];
+  Transition t = entry.load(std::memory_order_relaxed);
+  if (t == kUnknown) {
+    t = derive(q, Symbol{.byte = byte});
+    entry.store(t, std::memory_order_release);
+  }
+  return t;
+}
+
+Transition Machine::token_successor(ExprId q, std::int32_t token, bool text_token) {
+  const std::scoped_lock lock(mutex_);
+  if (!starts_with_token(q)) return kDead;
+  const auto [it, fresh] = token_transitions_.emplace(std::pair(q, token), kDead);
+  if (fresh) it->second = derive(q, Symbol{.token = token, .text_token = text_token});
+  return it->second;
+}
+
+// --- first sets ------------------------------------------------------------------------------------
+
+ByteSet Machine::first(ExprId id) {
+  const std::scoped_lock lock(mutex_);
+  const Expr& e = store_[id];
+  switch (e.kind) {
+    case ExprKind::Bytes: return store_.byte_set(e);
+    case ExprKind::Call: return rules_[e.a].first;
+    case ExprKind::Star:
+    case ExprKind::Repeat:
+    case ExprKind::Endless: return first(e.a);
+    case ExprKind::Concat:
+      if (!store_[e.a].nullable) return first(e.a);
+      break;
+    case ExprKind::Alternation: break;
+    default: return {};
+  }
+  if (const auto it = first_of_.find(id); it != first_of_.end()) return it->second;
+  ByteSet set;
+  for (ExprId operand : store_.operands(e)) set.insert(first(operand));
+  first_of_.emplace(id, set);
+  return set;
+}
+
+bool Machine::starts_with_token(ExprId q) {
+  std::vector<TokenRef> found;
+  first_tokens(q, found);
+  return !found.empty();
+}
+
+void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<ExprId> todo{q};
+  std::vector<std::uint32_t> entered;
+  while (!todo.empty()) {
+    const Expr& e = store_[todo.back()];
+    const ExprId id = todo.back();
+    todo.pop_back();
+    switch (e.kind) {
+      case ExprKind::Token: out.push_back(store_.token(e)); break;
+      case ExprKind::Call:
+        if (rules_[e.a].token_first && std::find(entered.begin(), entered.end(), e.a) == entered.end()) {
+          entered.push_back(e.a);
+          todo.push_back(rules_[e.a].body);
+        }
+        break;
+      case ExprKind::Star:
+      case ExprKind::Repeat:
+      case ExprKind::Endless: todo.push_back(e.a); break;
+      case ExprKind::Alternation:
+        for (ExprId m : store_.alternatives(id)) todo.push_back(m);
+        break;
+      case ExprKind::Concat:
+        todo.push_back(e.a);
+        if (store_[e.a].nullable) todo.push_back(e.b);
+        break;
+      default: break;
+    }
+  }
+}
+
+// --- counters --------------------------------------------------------------------------------------
+
+ExprId Machine::relax(ExprId q, std::uint32_t length) {
+  if (!store_[q].counted) return q;
+  const std::scoped_lock lock(mutex_);
+  const auto key = [length](ExprId id) { return std::uint64_t{length} << 32 | id; };
+  if (const auto it = relaxed_.find(key(q)); it != relaxed_.end()) return it->second;
+  const ExprId root[1] = {q};
+  const auto relaxed = [&](ExprId id) {
+    const auto it = relaxed_.find(key(id));
+    return it == relaxed_.end() ? id : it->second;
+  };
+  for (ExprId id : store_.reachable(root)) {
+    const Expr e = store_[id];
+    if (!e.counted || relaxed_.contains(key(id))) continue;
+    ExprId r = id;
+    switch (e.kind) {
+      case ExprKind::Concat: r = store_.concat(relaxed(e.a), relaxed(e.b)); break;
+      case ExprKind::Star: r = store_.star(relaxed(e.a)); break;
+      case ExprKind::Endless: r = store_.endless(relaxed(e.a)); break;
+      case ExprKind::Repeat:
+        if (e.min > length) r = store_.endless(relaxed(e.a));
+        else r = store_.repeat(relaxed(e.a), e.min, e.max > length ? kNoMax : e.max);
+        break;
+      case ExprKind::Alternation: {
+        std::vector<ExprId> members;
+        for (ExprId m : store_.alternatives(id)) members.push_back(relaxed(m));
+        r = store_.alternation(std::move(members));
+        break;
+      }
+      default: break;
+    }
+    relaxed_.emplace(key(id), r);
+  }
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+  return relaxed(q);
+}
+
+ExprId Machine::without_trailing_star(ExprId q) {
+  if (const std::uint64_t known = without_star_.find(q); known != ConcurrentMap::kMissing) return static_cast<ExprId>(known);
+  const std::scoped_lock lock(mutex_);
+  if (const std::uint64_t known = without_star_.find(q); known != ConcurrentMap::kMissing) return static_cast<ExprId>(known);
+  const ExprId r = store_.without_trailing_star(q);
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+  without_star_.insert(q, r);
+  return r;
+}
+
+// --- rules -----------------------------------------------------------------------------------------
+
+std::uint32_t Machine::declare_rule() {
+  rules_.emplace_back();
+  return static_cast<std::uint32_t>(rules_.size() - 1);
+}
+
+void Machine::head_rules(ExprId root, std::vector<std::uint32_t>& out) const {
+  std::vector<ExprId> todo{root};
+  while (!todo.empty()) {
+    const ExprId id = todo.back();
+    const Expr& e = store_[id];
+    todo.pop_back();
+    if (!e.calls) continue;
+    switch (e.kind) {
+      case ExprKind::Call: out.push_back(e.a); break;
+      case ExprKind::Concat:
+        todo.push_back(e.a);
+        if (store_[e.a].nullable) todo.push_back(e.b);
+        break;
+      default:
+        for (ExprId operand : store_.operands(e)) todo.push_back(operand);
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+void Machine::define_rules(const std::vector<std::pair<std::uint32_t, ExprId>>& bodies) {
+  const std::scoped_lock lock(mutex_);
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> callees;
+  for (const auto& [rule, body] : bodies) {
+    rules_[rule].body = body;
+    head_rules(body, callees[rule]);
+  }
+  // Callees first, with an explicit stack; the left-corner graph has no cycle.
+  std::unordered_map<std::uint32_t, bool> done;
+  for (const auto& [start, unused] : bodies) {
+    std::vector<std::pair<std::uint32_t, std::size_t>> path;
+    if (!done[start]) path.emplace_back(start, 0);
+    while (!path.empty()) {
+      auto& [rule, next] = path.back();
+      const auto& heads = callees[rule];
+      if (next < heads.size()) {
+        const std::uint32_t callee = heads[next++];
+        if (callees.contains(callee) && !done[callee]) path.emplace_back(callee, 0);
+        continue;
+      }
+      Rule& r = rules_[rule];
+      for (std::uint32_t callee : heads) r.depth = std::max(r.depth, rules_[callee].depth + 1);
+      r.first = first(r.body);
+      r.partition = partition(r.body);
+      r.token_first = starts_with_token(r.body);
+      done[rule] = true;
+      path.pop_back();
+    }
+  }
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+}
+
+}  // namespace glr

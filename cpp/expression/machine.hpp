@@ -1,0 +1,175 @@
+// Machine: the pushdown automaton whose states are expressions.
+//
+// The derivative of a language by a byte b is { w : b w in it } (Brzozowski 1964). For terms without
+// calls it is again a term. Where a derivative enters a call of rule R inside `call(R) rest`, the machine
+// goes on in R's body and `rest` is pushed as a frame; where a body may end, a frame is popped and its
+// expression becomes the state (matcher/stack.hpp). A call in tail position pushes nothing.
+//
+// A transition therefore is a small program: vertices, each standing for a stack, and targets, each a
+// state on top of a vertex. Vertex 0 is the stack as it was; a push makes vertex v out of its parent by
+// one frame; several pushes into one vertex join their stacks. A rule that is entered on several left-corner
+// paths is one vertex, so a program has at most as many pushes as the left-corner graph has edges, never as
+// many as it has paths. Left recursion was turned into loops before (lower.hpp), so that graph has no
+// cycle and rules can be taken in the order of their left-corner depth, callers first.
+//
+// States are determinised on demand: a row of successors by byte class, an entry of which is computed
+// once. Most transitions have one target and no push, and are kept as the target's id alone.
+//
+// Threads: rows are read without a lock; everything else, and filling an entry, happens under mutex().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "expression/expression.hpp"
+#include "support/concurrent.hpp"
+
+namespace glr {
+
+// One frame pushed, or none (kEmpty: a call in tail position).
+struct Push {
+  std::uint32_t vertex;
+  std::uint32_t parent;  // complete before `vertex` is used: programs are in topological order
+  ExprId frame;
+};
+
+struct Target {
+  ExprId state;
+  std::uint32_t vertex;
+};
+
+struct Program {
+  std::uint32_t vertices = 1;
+  std::vector<Push> pushes;
+  std::vector<Target> targets;
+};
+
+// What a row entry says: kDead, the id of the only target (no push), or a program.
+using Transition = std::uint32_t;
+inline constexpr Transition kDead = kNothing;
+inline constexpr Transition kProgram = 0x80000000;  // flag; the rest is an index
+
+class Machine {
+ public:
+  Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  // Guards everything that grows. Recursive, since filling calls filling.
+  std::recursive_mutex& mutex() const { return mutex_; }
+
+  ExpressionStore& store() { return store_; }
+  const ExpressionStore& store() const { return store_; }
+
+  bool nullable(ExprId q) const { return store_[q].nullable; }
+
+  // The successor of a state by a byte. Lock-free when it is known.
+  Transition successor(ExprId q, std::uint8_t byte) {
+    const State& s = states_[q];
+    const Row* row = s.row.load(std::memory_order_acquire);
+    if (row != nullptr) {
+      const Transition t = row->entries[row->classes[byte]].load(std::memory_order_acquire);
+      if (t != kUnknown) return t;
+    }
+    return fill(q, byte);
+  }
+  const Program& program(Transition t) const { return programs_[t & ~kProgram]; }
+
+  // By a whole token at a token boundary (token literals). Takes the mutex.
+  Transition token_successor(ExprId q, std::int32_t token, bool text_token);
+  // Whether a token literal can come next; the literals it can be. Frames below are not looked at.
+  bool starts_with_token(ExprId q);
+  void first_tokens(ExprId q, std::vector<TokenRef>& out);
+
+  // Bytes that can come next, frames below not looked at.
+  ByteSet first(ExprId q);
+
+  // The canonical form of a state for tokens of at most `length` bytes: a counter that is farther from its
+  // bound than that is as good as unbounded. Exact for what `length` bytes can do, since an iteration takes
+  // at least one byte: x{m,n} becomes x{m,} for n > length, and endless(x) for m > length.
+  ExprId relax(ExprId q, std::uint32_t length);
+
+  // The term without its last factor, which is a star. Remembered, since stacks ask again and again.
+  ExprId without_trailing_star(ExprId q);
+
+  // Rules. A rule is declared, then all bodies of a group of rules are defined together.
+  std::uint32_t declare_rule();
+  void define_rules(const std::vector<std::pair<std::uint32_t, ExprId>>& bodies);
+  ExprId body(std::uint32_t rule) const { return rules_[rule].body; }
+  std::size_t rules() const { return rules_.size(); }
+
+  // Counters for stats and budgets.
+  std::size_t states() const { return rows_; }
+  std::size_t transitions() const { return transitions_; }
+  std::size_t bytes() const;
+
+ private:
+  static constexpr Transition kUnknown = 0xFFFFFFFF;
+
+  // Bytes that every derivative of a term treats alike share a class.
+  struct Partition {
+    std::array<std::uint8_t, 256> classes{};
+    std::uint32_t count = 1;
+    friend bool operator==(const Partition&, const Partition&) = default;
+  };
+  struct Row {
+    const std::uint8_t* classes;
+    std::unique_ptr<std::atomic<Transition>[]> entries;
+  };
+  struct State {
+    std::atomic<Row*> row{nullptr};
+  };
+  struct Rule {
+    ExprId body = kNothing;
+    std::uint32_t depth = 0;  // longest path in the left-corner graph
+    std::uint32_t partition = 0;
+    ByteSet first;
+    bool token_first = false;
+  };
+  struct Symbol {
+    std::int32_t token = -1;  // a byte when negative
+    std::uint8_t byte = 0;
+    bool text_token = false;
+  };
+  // The derivative of one term: what is left inside it, and the calls entered with what follows each.
+  struct Local {
+    std::vector<ExprId> plain;
+    std::vector<std::pair<std::uint32_t, ExprId>> calls;
+  };
+
+  Transition fill(ExprId q, std::uint8_t byte);
+  Transition derive(ExprId q, const Symbol& symbol);
+  void local(ExprId e, const Symbol& symbol, Local& out);
+  void append(const Local& inner, ExprId rest, Local& out);
+  void head_rules(ExprId e, std::vector<std::uint32_t>& out) const;
+  Row* row(ExprId q);
+  std::uint32_t partition(ExprId e);
+  std::uint32_t meet(std::uint32_t x, std::uint32_t y);
+  std::uint32_t intern(const Partition& p);
+
+  mutable std::recursive_mutex mutex_;
+  ExpressionStore store_;
+  ChunkedVector<State> states_;  // by expression id; grown together with the store
+  std::vector<std::unique_ptr<Row>> row_storage_;
+  ChunkedVector<Program> programs_;
+  std::vector<Rule> rules_;
+  ChunkedVector<Partition> partitions_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> partition_index_;
+  std::unordered_map<std::uint64_t, std::uint32_t> meets_;
+  std::unordered_map<ExprId, std::uint32_t> partition_of_;
+  std::unordered_map<ExprId, ByteSet> first_of_;
+  std::unordered_map<std::uint64_t, ExprId> relaxed_;
+  ConcurrentMap without_star_;
+  std::map<std::pair<ExprId, std::int32_t>, Transition> token_transitions_;
+  std::map<std::vector<std::uint32_t>, Transition> program_index_;
+  std::size_t rows_ = 0;
+  std::size_t transitions_ = 0;
+  std::size_t row_bytes_ = 0;
+};
+
+}  // namespace glr

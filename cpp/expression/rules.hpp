@@ -1,0 +1,108 @@
+// Rules: a grammar as terms, on its way from the author's text to the machine. The stages, in order, one
+// file each:
+//
+//   terms_of               syntax tree -> one term a rule; unproductive parts dropped, and every rule rewritten
+//                          so that it never derives the empty text (a use of a nullable rule becomes `call | empty`)
+//   remove_left_recursion  direct, indirect, hidden, cyclic: loops instead
+//   choose_calls           right recursion into loops; which rules stay calls, all others are substituted
+//   link                   into a machine, where equal rules of different grammars are one rule
+//
+// Throughout, a rule's body is never nullable and every rule is productive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "expression/expression.hpp"
+#include "expression/machine.hpp"
+#include "glrsampler/grammar.hpp"
+#include "glrsampler/vocabulary.hpp"
+
+namespace glr {
+
+struct Rules {
+  ExpressionStore terms;
+  std::vector<ExprId> bodies;  // by rule
+  ExprId root = kNothing;      // the sentences: a call of the root rule, or empty, or both
+
+  std::uint32_t add(ExprId body) {
+    bodies.push_back(body);
+    return static_cast<std::uint32_t>(bodies.size() - 1);
+  }
+};
+
+// `vocabulary` resolves token literals; without one they match nothing. Throws GrammarError.
+void terms_of(const Grammar& grammar, const Vocabulary* vocabulary, Rules& out);
+void remove_left_recursion(Rules& rules);
+void choose_calls(Rules& rules);
+
+// Rules of a machine by what they mean, so that grammars share them.
+using RuleIndex = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;
+// The root as a term of the machine. The caller holds the machine's mutex.
+ExprId link(const Rules& rules, Machine& machine, RuleIndex& index);
+
+// All of it.
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, Machine& machine, RuleIndex& index);
+
+// The rules called at the head of a term, ascending.
+std::vector<std::uint32_t> head_calls(const ExpressionStore& terms, ExprId id);
+// All rules called in a term, with how many terms refer to each.
+std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, ExprId id);
+// Strongly connected components of a graph, callees before callers.
+std::vector<std::vector<std::uint32_t>> components(const std::vector<std::vector<std::uint32_t>>& edges);
+
+// Rebuilds terms bottom up with some subterms replaced, each term once. `replace(id, rebuilt)` gets a term
+// and the same term with its operands rebuilt, and says what to put. O(reachable terms), no recursion.
+template <typename Replace>
+class Rewriter {
+ public:
+  Rewriter(ExpressionStore& terms, Replace replace) : terms_(terms), replace_(std::move(replace)) {}
+
+  ExprId operator()(ExprId root) {
+    std::vector<ExprId> path{root};
+    while (!path.empty()) {
+      const ExprId id = path.back();
+      if (done_.contains(id)) {
+        path.pop_back();
+        continue;
+      }
+      bool ready = true;
+      const Expr e = terms_[id];
+      const auto operands = terms_.operands(terms_[id]);
+      for (ExprId operand : std::vector<ExprId>(operands.begin(), operands.end())) {
+        if (done_.contains(operand)) continue;
+        path.push_back(operand);
+        ready = false;
+      }
+      if (!ready) continue;
+      done_.emplace(id, replace_(id, rebuilt(id, e)));
+      path.pop_back();
+    }
+    return done_.at(root);
+  }
+
+ private:
+  ExprId rebuilt(ExprId id, const Expr& e) {
+    switch (e.kind) {
+      case ExprKind::Concat: return terms_.concat(done_.at(e.a), done_.at(e.b));
+      case ExprKind::Star: return terms_.star(done_.at(e.a));
+      case ExprKind::Repeat: return terms_.repeat(done_.at(e.a), e.min, e.max);
+      case ExprKind::Endless: return terms_.endless(done_.at(e.a));
+      case ExprKind::Alternation: {
+        std::vector<ExprId> members = terms_.alternatives(id);
+        for (ExprId& m : members) m = done_.at(m);
+        return terms_.alternation(std::move(members));
+      }
+      default: return id;
+    }
+  }
+
+  ExpressionStore& terms_;
+  Replace replace_;
+  std::unordered_map<ExprId, ExprId> done_;
+};
+
+}  // namespace glr

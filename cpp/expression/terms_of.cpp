@@ -1,0 +1,178 @@
+// Syntax tree -> terms. Children come before their parents in a Grammar, so one loop over its nodes does it.
+#include <algorithm>
+#include <string>
+
+#include "expression/rules.hpp"
+#include "grammar/diagnostic.hpp"
+#include "grammar/productive.hpp"
+
+namespace glr {
+
+namespace {
+
+// Nodes nested deeper than this (counted where a derivative would have to look) become rules of their
+// own, so that functions over terms may recurse on first factors. Half of the bound, since dropping the
+// empty text can double the depth.
+constexpr std::uint16_t kDeepest = kMaxHeadDepth / 4;
+
+// The UTF-8 forms of the scalar values [lo, hi], split so that each piece is a sequence of byte ranges.
+void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, std::vector<ExprId>& out) {
+  constexpr char32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF, kMaxCodePoint};
+  const auto bytes = [](char32_t c, std::size_t n, std::uint8_t* to) {
+    if (n == 1) {
+      to[0] = static_cast<std::uint8_t>(c);
+      return;
+    }
+    for (std::size_t i = n; i-- > 1; c >>= 6) to[i] = static_cast<std::uint8_t>(0x80 | (c & 0x3F));
+    to[0] = static_cast<std::uint8_t>((0xF00u >> n & 0xFFu) | c);
+  };
+  std::vector<std::pair<char32_t, char32_t>> todo{{lo, hi}};
+  while (!todo.empty()) {
+    const auto [from, to] = todo.back();
+    todo.pop_back();
+    std::size_t n = 1;
+    while (from > kEnds[n - 1]) ++n;
+    char32_t cut = std::min(to, kEnds[n - 1]);
+    // Continuation bytes vary freely only below a whole block: cut at the first place where they do not.
+    for (std::size_t i = 1; i < n; ++i) {
+      const char32_t block = (char32_t{1} << (6 * i)) - 1;
+      if ((from & ~block) == (cut & ~block)) break;
+      if ((from & block) != 0) cut = std::min<char32_t>(cut, from | block);
+      else if ((cut & block) != block) cut = (cut & ~block) - 1;
+    }
+    if (cut < to) todo.emplace_back(cut + 1, to);
+    std::uint8_t first[4];
+    std::uint8_t last[4];
+    bytes(from, n, first);
+    bytes(cut, n, last);
+    ExprId e = kEmpty;
+    for (std::size_t i = n; i-- > 0;) {
+      ByteSet set;
+      set.insert(first[i], last[i]);
+      e = t.concat(t.bytes(set), e);
+    }
+    out.push_back(e);
+  }
+}
+
+// By NodeId: derives the empty text. The least fixed point by a worklist over the parents.
+std::vector<bool> nullable_nodes(const Grammar& g) {
+  const auto& nodes = g.nodes();
+  const auto index = [](NodeId id) { return static_cast<std::size_t>(id); };
+  const auto parts = [&](const Node& n) {
+    if (n.kind == NodeKind::RuleRef) return std::span<const NodeId>(&g.rule(RuleId{n.first}).body, 1);
+    return n.kind == NodeKind::Sequence || n.kind == NodeKind::Choice || n.kind == NodeKind::Repeat ? g.children(n)
+                                                                                                      : std::span<const NodeId>();
+  };
+  std::vector<std::vector<std::uint32_t>> users(nodes.size());
+  std::vector<std::uint32_t> needed(nodes.size());
+  std::vector<bool> nullable(nodes.size());
+  std::vector<std::uint32_t> todo;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
+    for (NodeId part : parts(n)) users[index(part)].push_back(i);
+    switch (n.kind) {
+      case NodeKind::Literal: needed[i] = n.count == 0 ? 0 : kUnbounded; break;
+      case NodeKind::CodePoints:
+      case NodeKind::Token: needed[i] = kUnbounded; break;
+      case NodeKind::Sequence: needed[i] = n.count; break;
+      case NodeKind::Choice:
+      case NodeKind::RuleRef: needed[i] = 1; break;
+      case NodeKind::Repeat: needed[i] = n.min == 0 ? 0 : 1; break;
+    }
+    if (needed[i] == 0) todo.push_back(i);
+  }
+  while (!todo.empty()) {
+    const std::uint32_t i = todo.back();
+    todo.pop_back();
+    if (nullable[i]) continue;
+    nullable[i] = true;
+    for (std::uint32_t user : users[i]) {
+      if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
+    }
+  }
+  return nullable;
+}
+
+TokenRef resolve(const Grammar& g, const Node& node, const Vocabulary& vocabulary) {
+  const TokenLiteral& literal = g.token_literal(node);
+  if (literal.text.empty()) {
+    if (literal.id < vocabulary.size()) return {static_cast<std::int32_t>(literal.id), literal.negated};
+    throw grammar_error(g.source(), g.file(),
+                        {DiagnosticKind::NotAToken, node.span, "<[" + std::to_string(literal.id) + "]>",
+                         "this vocabulary has " + std::to_string(vocabulary.size()) + " tokens, ids from 0"});
+  }
+  if (const auto id = vocabulary.find(literal.text)) return {*id, literal.negated};
+  throw grammar_error(g.source(), g.file(),
+                      {DiagnosticKind::NotAToken, node.span, quoted(literal.text),
+                       "a token literal names one token of the model; for plain text write \"" + escaped(literal.text) + "\""});
+}
+
+}  // namespace
+
+void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
+  const std::vector<bool> productive = productive_nodes(g);
+  const std::vector<bool> nullable = nullable_nodes(g);
+  ExpressionStore& t = rules.terms;
+  rules.bodies.assign(g.rules().size(), kNothing);
+  const auto call_of = [&](std::uint32_t rule, bool may_be_empty) { return may_be_empty ? t.optional(t.call(rule)) : t.call(rule); };
+
+  std::vector<ExprId> term(g.nodes().size(), kNothing);
+  for (std::size_t i = 0; i < term.size(); ++i) {
+    const Node& n = g.nodes()[i];
+    if (!productive[i]) continue;
+    ExprId e = kNothing;
+    switch (n.kind) {
+      case NodeKind::Literal: e = t.literal(g.literal(n)); break;
+      case NodeKind::CodePoints: {
+        std::vector<ExprId> pieces;
+        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, pieces);
+        e = t.alternation(std::move(pieces));
+        break;
+      }
+      case NodeKind::RuleRef: {
+        const bool empty = nullable[static_cast<std::size_t>(g.rule(RuleId{n.first}).body)];
+        e = call_of(n.first, empty);
+        break;
+      }
+      case NodeKind::Sequence: {
+        e = kEmpty;
+        const auto children = g.children(n);
+        for (std::size_t c = children.size(); c-- > 0;) e = t.concat(term[static_cast<std::size_t>(children[c])], e);
+        break;
+      }
+      case NodeKind::Choice: {
+        std::vector<ExprId> members;
+        for (NodeId c : g.children(n)) members.push_back(term[static_cast<std::size_t>(c)]);
+        e = t.alternation(std::move(members));
+        break;
+      }
+      case NodeKind::Repeat: e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max); break;
+      case NodeKind::Token:
+        if (vocabulary != nullptr) e = t.token(resolve(g, n, *vocabulary));
+        break;
+    }
+    if (t[e].head_depth > kDeepest) {
+      const bool empty = t[e].nullable;
+      e = call_of(rules.add(t.nonempty(e)), empty);
+    }
+    term[i] = e;
+  }
+  for (std::size_t r = 0; r < g.rules().size(); ++r) {
+    rules.bodies[r] = t.nonempty(term[static_cast<std::size_t>(g.rules()[r].body)]);
+  }
+  const auto root = static_cast<std::uint32_t>(g.root());
+  rules.root = call_of(root, nullable[static_cast<std::size_t>(g.rule(g.root()).body)]);
+  if (rules.bodies[root] == kNothing) rules.root = nullable[static_cast<std::size_t>(g.rule(g.root()).body)] ? kEmpty : kNothing;
+}
+
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, Machine& machine, RuleIndex& index) {
+  Rules rules;
+  terms_of(grammar, vocabulary, rules);
+  remove_left_recursion(rules);
+  choose_calls(rules);
+  const std::scoped_lock lock(machine.mutex());
+  return link(rules, machine, index);
+}
+
+}  // namespace glr

@@ -1,0 +1,142 @@
+#include "glrsampler/grammar.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "support/sha256.hpp"
+
+namespace glr {
+namespace {
+
+constexpr char32_t kBeforeSurrogates = 0xD7FF;
+constexpr char32_t kAfterSurrogates = 0xE000;
+
+std::uint32_t checked_size(std::size_t size) {
+  if (size > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("a grammar of more than 2^32 nodes");
+  return static_cast<std::uint32_t>(size);
+}
+
+}  // namespace
+
+std::vector<CodePointRange> normalised(std::vector<CodePointRange> ranges) {
+  std::vector<CodePointRange> scalar;
+  scalar.reserve(ranges.size());
+  const auto keep = [&](char32_t first, char32_t last) {
+    if (first <= last) scalar.push_back({first, last});
+  };
+  for (const auto& [first, last] : ranges) {
+    keep(first, std::min(last, kBeforeSurrogates));
+    keep(std::max(first, kAfterSurrogates), std::min(last, kMaxCodePoint));
+  }
+  std::sort(scalar.begin(), scalar.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<CodePointRange> merged;
+  for (const CodePointRange& range : scalar) {
+    if (!merged.empty() && range.first <= merged.back().last + 1)
+      merged.back().last = std::max(merged.back().last, range.last);
+    else
+      merged.push_back(range);
+  }
+  return merged;
+}
+
+std::vector<CodePointRange> complement(std::span<const CodePointRange> ranges) {
+  std::vector<CodePointRange> gaps;
+  char32_t next = 0;  // the first code point not yet decided
+  for (const auto& [first, last] : normalised({ranges.begin(), ranges.end()})) {
+    if (next < first) gaps.push_back({next, first - 1});
+    next = last + 1;
+  }
+  if (next <= kMaxCodePoint) gaps.push_back({next, kMaxCodePoint});
+  return normalised(std::move(gaps));
+}
+
+GrammarBuilder::GrammarBuilder(std::string_view source, std::string_view file, std::string_view front_end)
+    : front_end_(front_end) {
+  grammar_.source_ = source;
+  grammar_.file_ = file;
+}
+
+NodeId GrammarBuilder::add(Node node) {
+  const std::uint32_t id = checked_size(grammar_.nodes_.size());
+  grammar_.nodes_.push_back(node);
+  return NodeId{id};
+}
+
+NodeId GrammarBuilder::literal(std::string_view bytes, Span span) {
+  const std::uint32_t first = checked_size(grammar_.bytes_.size());
+  grammar_.bytes_ += bytes;
+  return add({.kind = NodeKind::Literal, .span = span, .first = first, .count = checked_size(bytes.size())});
+}
+
+NodeId GrammarBuilder::code_points(std::vector<CodePointRange> ranges, Span span) {
+  ranges = normalised(std::move(ranges));
+  const std::uint32_t first = checked_size(grammar_.ranges_.size());
+  grammar_.ranges_.insert(grammar_.ranges_.end(), ranges.begin(), ranges.end());
+  return add({.kind = NodeKind::CodePoints, .span = span, .first = first, .count = checked_size(ranges.size())});
+}
+
+NodeId GrammarBuilder::rule_ref(RuleId rule, Span span) {
+  return add({.kind = NodeKind::RuleRef, .span = span, .first = static_cast<std::uint32_t>(rule)});
+}
+
+NodeId GrammarBuilder::sequence(std::span<const NodeId> children, Span span) {
+  if (children.empty()) return empty(span);
+  if (children.size() == 1) return children.front();
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.insert(grammar_.children_.end(), children.begin(), children.end());
+  return add({.kind = NodeKind::Sequence, .span = span, .first = first, .count = checked_size(children.size())});
+}
+
+NodeId GrammarBuilder::choice(std::span<const NodeId> children, Span span) {
+  if (children.size() == 1) return children.front();
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.insert(grammar_.children_.end(), children.begin(), children.end());
+  return add({.kind = NodeKind::Choice, .span = span, .first = first, .count = checked_size(children.size())});
+}
+
+NodeId GrammarBuilder::repeat(NodeId child, std::uint32_t min, std::uint32_t max, Span span) {
+  if (min > max || min == kUnbounded) throw std::invalid_argument("bounds of a repetition are inverted");
+  if (min == 1 && max == 1) return child;
+  if (max == 0) return empty(span);
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.push_back(child);
+  return add({.kind = NodeKind::Repeat, .span = span, .first = first, .count = 1, .min = min, .max = max});
+}
+
+NodeId GrammarBuilder::token(TokenLiteral literal, Span span) {
+  const std::uint32_t first = checked_size(grammar_.tokens_.size());
+  grammar_.tokens_.push_back(std::move(literal));
+  return add({.kind = NodeKind::Token, .span = span, .first = first, .count = 1});
+}
+
+RuleId GrammarBuilder::declare(std::string_view name) {
+  const std::uint32_t id = checked_size(grammar_.rules_.size());
+  grammar_.rules_.push_back({std::string(name), {}, {}});
+  defined_.push_back(false);
+  return RuleId{id};
+}
+
+void GrammarBuilder::define(RuleId rule, NodeId body, Span name_span) {
+  const auto index = static_cast<std::size_t>(rule);
+  grammar_.rules_[index].body = body;
+  grammar_.rules_[index].span = name_span;
+  defined_[index] = true;
+}
+
+bool GrammarBuilder::defined(RuleId rule) const { return defined_[static_cast<std::size_t>(rule)]; }
+
+std::shared_ptr<const Grammar> GrammarBuilder::build(RuleId root) && {
+  for (std::size_t i = 0; i < defined_.size(); ++i) {
+    if (!defined_[i]) throw std::invalid_argument("rule '" + grammar_.rules_[i].name + "' is declared, not defined");
+  }
+  grammar_.root_ = root;
+  Sha256 hash;
+  hash.update_sized(front_end_);
+  hash.update_sized(grammar_.rules_.at(static_cast<std::size_t>(root)).name);
+  hash.update_sized(grammar_.source_);
+  grammar_.fingerprint_ = hash.hex();
+  return std::make_shared<const Grammar>(std::move(grammar_));
+}
+
+}  // namespace glr

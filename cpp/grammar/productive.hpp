@@ -1,0 +1,16 @@
+// Productivity: which parts of a grammar stand for at least one finite text.
+#pragma once
+
+#include <vector>
+
+#include "glrsampler/grammar.hpp"
+
+namespace glr {
+
+// By NodeId. A token literal counts as a text. O(nodes + children).
+std::vector<bool> productive_nodes(const Grammar& grammar);
+
+// Throws GrammarError (NoSentence) that names the root and the rule that never ends.
+void require_sentence(const Grammar& grammar);
+
+}  // namespace glr

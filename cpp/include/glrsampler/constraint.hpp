@@ -1,0 +1,58 @@
+// Constraint: a grammar compiled for a vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "glrsampler/grammar.hpp"
+#include "glrsampler/vocabulary.hpp"
+
+namespace glr {
+
+// Budgets of a compile. Over one of them is a BudgetError, never unconstrained text.
+struct Limits {
+  std::uint64_t max_states = 131'072;
+  std::uint64_t max_transitions = 524'288;
+  std::uint64_t max_bytes = 134'217'728;
+  double max_compile_seconds = 60.0;
+  std::uint32_t max_nesting = 0;  // open frames at once; 0: unlimited
+};
+
+enum class Mode : std::uint8_t { Lazy, Eager, Background };
+
+struct ConstraintStats {
+  std::uint64_t states = 0;       // expressions the machine has been in
+  std::uint64_t frames = 0;       // expressions that were pushed
+  std::uint64_t entries = 0;      // of the mask automaton
+  std::uint64_t bytes = 0;        // of all that the constraint keeps alive
+  double compile_ms = 0;
+};
+
+// Immutable to its users, shared by any number of threads and matchers.
+class Constraint {
+ public:
+  // Throws GrammarError (a token literal that is no token of the vocabulary) or BudgetError.
+  static std::shared_ptr<const Constraint> compile(std::shared_ptr<const Grammar> grammar,
+                                                   std::shared_ptr<const Vocabulary> vocabulary,
+                                                   Mode mode = Mode::Lazy, const Limits& limits = {});
+  ~Constraint();
+  Constraint(const Constraint&) = delete;
+  Constraint& operator=(const Constraint&) = delete;
+
+  const Grammar& grammar() const;
+  const Vocabulary& vocabulary() const;
+  ConstraintStats stats() const;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  explicit Constraint(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+// Whether `text` as a whole is a sentence of the grammar; no vocabulary needed.
+bool matches(const Grammar& grammar, std::string_view text);
+
+}  // namespace glr

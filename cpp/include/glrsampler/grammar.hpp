@@ -1,0 +1,145 @@
+// Grammar: rules of expressions as their author wrote them, source positions kept.
+//
+// Every front end (GBNF, JSON Schema, Lark, regular expressions) produces this one form through
+// GrammarBuilder. Nodes live in one array and a node's children always have smaller ids than the
+// node itself, so every pass over a grammar is a loop over that array and no pass recurses on the
+// depth of the input.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glrsampler/error.hpp"
+
+namespace glr {
+
+enum class NodeId : std::uint32_t {};
+enum class RuleId : std::uint32_t {};
+
+inline constexpr std::uint32_t kUnbounded = std::numeric_limits<std::uint32_t>::max();
+inline constexpr char32_t kMaxCodePoint = 0x10FFFF;
+
+// An inclusive range of Unicode scalar values (surrogates are never part of a class).
+struct CodePointRange {
+  char32_t first;
+  char32_t last;
+
+  friend bool operator==(const CodePointRange&, const CodePointRange&) = default;
+};
+
+enum class NodeKind : std::uint8_t {
+  Literal,     // exactly these bytes; the empty literal is the empty text
+  CodePoints,  // one code point of a class, as UTF-8
+  RuleRef,     // the text of a rule
+  Sequence,    // children one after the other
+  Choice,      // any one of the children; no children: nothing at all
+  Repeat,      // min to max times the only child, max may be kUnbounded
+  Token,       // one whole model token, at a token boundary
+};
+
+// Names one model token by its text (`<think>`) or its id (`<[1000]>`). Negated it stands for every
+// *text* token but that one: control and end-of-generation tokens are admitted only by name.
+struct TokenLiteral {
+  std::string text;       // with the angle brackets; empty when named by id
+  std::uint32_t id = 0;   // when text is empty
+  bool negated = false;
+};
+
+struct Node {
+  NodeKind kind;
+  Span span;
+  // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
+  // Sequence, Choice: of children(). Repeat: first is the index of the child in children().
+  // RuleRef: first is the RuleId. Token: first is the index in token_literals().
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t min = 0;  // Repeat only
+  std::uint32_t max = 0;
+};
+
+struct Rule {
+  std::string name;
+  Span span;    // of the name where it is defined
+  NodeId body;
+};
+
+// Immutable once built; share it by pointer.
+class Grammar {
+ public:
+  // Reads llama.cpp's GBNF dialect. `file` only names the source in messages.
+  // Throws GrammarError with line, column and hint.
+  static std::shared_ptr<const Grammar> from_gbnf(std::string_view text, std::string_view root = "root",
+                                                  std::string_view file = "grammar");
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Rule>& rules() const { return rules_; }
+  RuleId root() const { return root_; }
+  const std::string& source() const { return source_; }
+  const std::string& file() const { return file_; }
+
+  const Node& node(NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  const Rule& rule(RuleId id) const { return rules_[static_cast<std::size_t>(id)]; }
+  std::string_view literal(const Node& n) const { return std::string_view(bytes_).substr(n.first, n.count); }
+  std::span<const CodePointRange> ranges(const Node& n) const { return std::span(ranges_).subspan(n.first, n.count); }
+  std::span<const NodeId> children(const Node& n) const { return std::span(children_).subspan(n.first, n.count); }
+  const TokenLiteral& token_literal(const Node& n) const { return tokens_[n.first]; }
+
+  // SHA-256 of the source text, the root's name and the front end's options, in hex.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ private:
+  friend class GrammarBuilder;
+  std::vector<Node> nodes_;
+  std::vector<Rule> rules_;
+  std::string bytes_;
+  std::vector<CodePointRange> ranges_;
+  std::vector<NodeId> children_;
+  std::vector<TokenLiteral> tokens_;
+  RuleId root_{};
+  std::string source_;
+  std::string file_;
+  std::string fingerprint_;
+};
+
+// Builds a Grammar bottom up: children first. Rules may be referred to before they are defined.
+class GrammarBuilder {
+ public:
+  // `front_end` names the reader and its options; it enters the fingerprint.
+  GrammarBuilder(std::string_view source, std::string_view file, std::string_view front_end);
+
+  NodeId empty(Span span) { return literal("", span); }
+  NodeId literal(std::string_view bytes, Span span);
+  // Ranges may overlap and come in any order; surrogates are cut out.
+  NodeId code_points(std::vector<CodePointRange> ranges, Span span);
+  NodeId rule_ref(RuleId rule, Span span);
+  NodeId sequence(std::span<const NodeId> children, Span span);  // one child: that child
+  NodeId choice(std::span<const NodeId> children, Span span);    // one child: that child
+  NodeId repeat(NodeId child, std::uint32_t min, std::uint32_t max, Span span);
+  NodeId token(TokenLiteral literal, Span span);
+
+  RuleId declare(std::string_view name);           // new, undefined
+  void define(RuleId rule, NodeId body, Span name_span);
+  bool defined(RuleId rule) const;
+  const std::vector<Rule>& rules() const { return grammar_.rules_; }
+
+  // Every rule must be defined. The builder is spent.
+  std::shared_ptr<const Grammar> build(RuleId root) &&;
+
+ private:
+  NodeId add(Node node);
+  Grammar grammar_;
+  std::vector<bool> defined_;
+  std::string front_end_;
+};
+
+// The complement of a class among all Unicode scalar values, sorted and merged.
+std::vector<CodePointRange> complement(std::span<const CodePointRange> ranges);
+// Sorted, merged, without surrogates.
+std::vector<CodePointRange> normalised(std::vector<CodePointRange> ranges);
+
+}  // namespace glr

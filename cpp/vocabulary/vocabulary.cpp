@@ -1,0 +1,42 @@
+#include "glrsampler/vocabulary.hpp"
+
+#include <algorithm>
+
+#include "support/sha256.hpp"
+#include "vocabulary/trie.hpp"
+
+namespace glr {
+
+Vocabulary::Vocabulary(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+  Sha256 sha;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const Token& t = tokens_[i];
+    if (t.end_of_generation) end_tokens_.push_back(static_cast<TokenId>(i));
+    longest_token_ = std::max(longest_token_, t.bytes.size());
+    sha.update_sized(t.bytes);
+    sha.update_sized(t.name);
+    sha.update_u64(static_cast<std::uint64_t>(t.control) * 2 + t.end_of_generation);
+    if (!t.name.empty()) by_name_.emplace(t.name, static_cast<TokenId>(i));
+  }
+  fingerprint_ = sha.hex();
+  trie_ = std::make_unique<TokenTrie>(tokens_);
+}
+
+Vocabulary::~Vocabulary() = default;
+
+std::optional<TokenId> Vocabulary::find(std::string_view text) const {
+  if (const auto it = by_name_.find(text); it != by_name_.end()) return it->second;
+  // A text token with these bytes: down the trie.
+  const TokenTrie& trie = *trie_;
+  std::uint32_t node = 0;
+  for (char c : text) {
+    std::uint32_t child = node + 1;
+    while (child < trie[node].end && trie[child].byte != static_cast<std::uint8_t>(c)) child = trie[child].end;
+    if (child >= trie[node].end) return std::nullopt;
+    node = child;
+  }
+  if (node == 0 || trie[node].ordinal == trie[node + 1].ordinal) return std::nullopt;
+  return trie.id(trie[node].ordinal);
+}
+
+}  // namespace glr

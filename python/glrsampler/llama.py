@@ -1,0 +1,136 @@
+"""`glr.Llama`: a llama_cpp.Llama whose methods take `sampler=`.
+
+Every path of llama_cpp.Llama, chat handlers and streams included, hands on what it is given as `grammar=`
+untouched to `_init_sampler`, which builds the chain of a generation. So a sampler travels as a grammar object
+that knows it, and each generation gets a link of its own: generators that run in turn do not meet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import llama_cpp
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._core import ChainSampler, Sampler
+from .errors import Error
+from .generation import cut_back
+
+if TYPE_CHECKING:
+    from llama_cpp.llama_types import (
+        CreateChatCompletionResponse,
+        CreateChatCompletionStreamResponse,
+        CreateCompletionResponse,
+        CreateCompletionStreamResponse,
+    )
+
+# What a chat handler would overwrite the sampler's grammar for.
+_CONFLICTS = ("response_format", "functions", "function_call", "tool_choice")
+
+
+class SamplerGrammar(llama_cpp.LlamaGrammar):
+    """A sampler in the shape of a grammar. Its text produces nothing useful, should anybody else read it."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        super().__init__(_grammar=r'root ::= "\x00"')
+        self.sampler = sampler
+        self.link: ChainSampler | None = None  # of the generation that this object was made for
+
+    def check(self) -> None:
+        """Raises what went wrong inside the chain."""
+        if self.link is not None and self.link.status in ("rejected", "failed"):
+            raise Error(self.link.message)
+
+
+class Llama(llama_cpp.Llama):
+    """A llama_cpp.Llama whose methods take `sampler=`, a glr.Sampler.
+
+    The sampler does all of the sampling: temperature and its like, given beside it, are not looked at; `seed`,
+    `logit_bias`, `logits_processor`, `stop`, `max_tokens` and `stream` work as ever. The sampler itself is not
+    moved: each call works on a copy of it, at the start of a text.
+    """
+
+    def __call__(self, *args: Any, sampler: Sampler | None = None, **kwargs: Any) -> Any:
+        """`llama_cpp.Llama.__call__` under a sampler."""
+        return super().__call__(*args, **_with_sampler(sampler, kwargs))
+
+    def create_completion(
+        self, *args: Any, sampler: Sampler | None = None, **kwargs: Any
+    ) -> CreateCompletionResponse | Iterator[CreateCompletionStreamResponse]:
+        """`llama_cpp.Llama.create_completion` under a sampler."""
+        return super().create_completion(*args, **_with_sampler(sampler, kwargs))
+
+    def create_chat_completion(
+        self, *args: Any, sampler: Sampler | None = None, **kwargs: Any
+    ) -> CreateChatCompletionResponse | Iterator[CreateChatCompletionStreamResponse]:
+        """`llama_cpp.Llama.create_chat_completion` under a sampler.
+
+        ValueError beside response_format and forced tools: their grammars would replace the sampler's.
+        """
+        if sampler is not None:
+            for name in _CONFLICTS:
+                if kwargs.get(name) not in (None, "none", "auto"):
+                    raise ValueError(f"sampler and {name} both say what the text may be; give one of them")
+        return super().create_chat_completion(*args, **_with_sampler(sampler, kwargs))
+
+    def generate(
+        self, tokens: Sequence[int], *args: Any, sampler: Sampler | None = None, **kwargs: Any
+    ) -> Generator[int, Sequence[int] | None, None]:
+        """`llama_cpp.Llama.generate` under a sampler."""
+        kwargs = _with_sampler(sampler, kwargs)
+        grammar = kwargs.get("grammar")
+        if not isinstance(grammar, SamplerGrammar):
+            yield from super().generate(tokens, *args, **kwargs)
+        else:
+            prompt = np.array(tokens, dtype=np.intc)
+            yield from self._in_turn(prompt, super().generate(tokens, *args, **kwargs), grammar)
+
+    def _init_sampler(self, *args: Any, **kwargs: Any) -> Any:
+        grammar = kwargs.get("grammar")
+        if not isinstance(grammar, SamplerGrammar):
+            return super()._init_sampler(*args, **kwargs)
+        # Of llama_cpp's chain only the logits processors stay, which come first.
+        chain = super()._init_sampler(temp=0.0, logits_processor=kwargs.get("logits_processor"))
+        lib = _abi.llama_cpp()
+        for index in reversed(range(len(chain.custom_samplers), lib.llama_sampler_chain_n(chain.sampler))):
+            lib.llama_sampler_free(lib.llama_sampler_chain_remove(chain.sampler, index))
+        grammar.link = _abi.chain_sampler(grammar.sampler, "full")
+        lib.llama_sampler_chain_add(chain.sampler, ctypes.cast(grammar.link.release(), lib.llama_sampler_p_ctypes))
+        return chain
+
+    _sampler: Any  # the chain of whoever generates
+
+    def _in_turn(
+        self, prompt: npt.NDArray[np.intc], source: Generator[int, Sequence[int] | None, None], grammar: SamplerGrammar
+    ) -> Generator[int, Sequence[int] | None, None]:
+        """`source`, with its own chain and its own context wherever another generator ran in between."""
+        read = prompt[:-1]  # the last token is read alone, as generation.py does and for its reason
+        chain: Any = None
+        sent: Sequence[int] | None = None
+        with contextlib.closing(source):
+            while True:
+                if chain is not None:
+                    self._sampler = chain
+                shared = cut_back(self, read)
+                if shared < len(read):
+                    self.eval(read[shared:].tolist())
+                try:
+                    token = source.send(sent)
+                except StopIteration:
+                    return
+                grammar.check()
+                chain, read = self._sampler, self._input_ids.copy()
+                sent = yield token
+
+
+def _with_sampler(sampler: Sampler | None, arguments: dict[str, Any]) -> dict[str, Any]:
+    if sampler is None:
+        return arguments
+    if arguments.get("grammar") is not None:
+        raise ValueError("sampler and grammar both say what the text may be; give one of them")
+    return {**arguments, "grammar": SamplerGrammar(sampler.restarted(arguments.get("seed")))}

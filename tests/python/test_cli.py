@@ -1,0 +1,123 @@
+"""The command line as a program: streams, exit statuses, messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GRAMMAR = 'root ::= "{\\"n\\": " [0-9]{1,3} "}"\n'
+
+
+def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "glrsampler.cli", *arguments], input=stdin, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def grammar(tmp_path: Path) -> str:
+    path = tmp_path / "number.gbnf"
+    path.write_text(GRAMMAR)
+    return str(path)
+
+
+def test_generate_with_the_embedded_model(grammar: str, tmp_path: Path) -> None:
+    record = tmp_path / "evidence.json"
+    arguments = ("generate", "--grammar", grammar, "--prompt", "A number: ", "--seed", "3", "--evidence", str(record))
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert 0 <= json.loads(done.stdout)["n"] <= 999
+    assert "complete" in done.stderr
+    assert "seed 3" in done.stderr
+    assert json.loads(record.read_text())["status"] == "complete"
+    assert run(*arguments, "--quiet").stdout == done.stdout
+    assert run(*arguments, "--quiet").stderr == ""
+
+
+def test_generate_from_standard_input(grammar: str) -> None:
+    done = run("generate", "--grammar", "-", "--prompt", "x", "--quiet", stdin='root ::= "yes" | "no"')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in ("yes", "no")
+    done = run("generate", "--grammar", grammar, "--prompt-file", "-", "--quiet", "--chat", stdin="A number")
+    assert done.returncode == 0, done.stderr
+
+
+def test_generate_cut_short_is_status_1(grammar: str) -> None:
+    done = run("generate", "--grammar", grammar, "--max-tokens", "2", "--prompt", "x")
+    assert done.returncode == 1
+    assert '{"n": 12}'.startswith(done.stdout[:4])
+    assert "length" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("generate", "--grammar", "missing.gbnf"), "missing.gbnf"),
+        (("generate", "--grammar", "x.txt"), "ending"),
+        (("generate", "--grammar", "-", "--model", "none.gguf"), "none.gguf"),
+        (("generate", "--grammar", "-", "--top-p", "2"), "top_p"),
+        (("generate", "--grammar", "-", "--prompt-file", "-"), "standard input"),
+        (("generate",), "--grammar"),
+        (("check", "missing.gbnf"), "missing.gbnf"),
+        (("explain", "--grammar", "-", "--text", "a", "--model", "none.gguf"), "none.gguf"),
+    ],
+)
+def test_bad_input_is_status_2(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments, stdin='root ::= "a"')
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_check(grammar: str, tmp_path: Path) -> None:
+    done = run("check", grammar)
+    assert (done.returncode, done.stdout) == (0, "")
+    text = tmp_path / "text"
+    for data, status, message in (
+        (b'{"n": 12}', 0, "matches"),
+        (b'{"n": 12', 1, "ends too early"),
+        (b'{"n":\n 12}', 1, "line 1, column 6"),
+        (b"\xff", 1, "line 1, column 1"),
+    ):
+        text.write_bytes(data)
+        done = run("check", grammar, "--text", str(text))
+        assert (done.returncode, done.stdout) == (status, "")
+        assert message in done.stderr
+
+
+def test_check_prints_the_diagnostic() -> None:
+    done = run("check", "-", stdin='root ::= "a" itm\nitem ::= "b"\n')
+    assert done.returncode == 2
+    assert "itm" in done.stderr
+    assert "item" in done.stderr
+    assert ":1:" in done.stderr
+
+
+def test_explain(grammar: str) -> None:
+    done = run("explain", "--grammar", grammar, "--text", '{"n": 1')
+    assert done.returncode == 0
+    assert "complete: no" in done.stdout
+    assert "11 allowed" in done.stdout
+    assert '"}"' in done.stdout
+    done = run("explain", "--grammar", grammar, "--text", "")
+    assert 'forced: "{\\"n\\": "' in done.stdout
+    done = run("explain", "--grammar", grammar, "--text", '{"n": x')
+    assert done.returncode == 1
+    assert "column 7" in done.stderr
+    assert "10 allowed" in done.stdout
+
+
+def test_version_and_help() -> None:
+    assert run("--version").stdout.startswith("glrsampler ")
+    assert "generate" in run("--help").stdout
+
+
+def test_importing_needs_no_llama_cpp() -> None:
+    code = "import sys, glrsampler; assert 'llama_cpp' not in sys.modules; print(glrsampler.__version__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
