@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_set>
 
 #include "support/hash.hpp"
 
@@ -107,15 +106,15 @@ void Stack::remember(TailMemo<std::uint32_t>& memo, std::uint64_t key, std::uint
 
 void Stack::collect() {
   // Only between operations: within one, a memo entry must not vanish before its user has read it.
-  rotate(pop_memo_);
+  rotate(closures_);
   rotate(tail_masks_);
-  for (std::size_t n = 0; n < kCollectPerCall && !pop_memo_.garbage.empty(); ++n) {
-    auto& map = pop_memo_.garbage.back();
+  for (std::size_t n = 0; n < kCollectPerCall && !closures_.garbage.empty(); ++n) {
+    auto& map = closures_.garbage.back();
     const auto it = map.begin();
     release(static_cast<StackId>(it->first >> 32));
     for (const Head& h : it->second) release(h.tail);
     map.erase(it);
-    if (map.empty()) pop_memo_.garbage.pop_back();
+    if (map.empty()) closures_.garbage.pop_back();
   }
   for (std::size_t n = 0; n < kCollectPerCall && !tail_masks_.garbage.empty(); ++n) {
     auto& map = tail_masks_.garbage.back();
@@ -223,6 +222,10 @@ void Stack::add(Heads& heads, ExprId state, StackId tail) {
     if (star == kNothing || machine_.store().leading_star(frame(tail)) != star) break;
     state = machine_.without_trailing_star(state);
   }
+  join(heads, state, tail);
+}
+
+void Stack::join(Heads& heads, ExprId state, StackId tail) {
   for (Head& h : heads) {
     if (h.state == state) {
       if (h.tail != tail) h.tail = unite(h.tail, tail);
@@ -246,20 +249,8 @@ void Stack::run(Transition t, StackId tail, Heads& out) {
   for (const Target& target : program.targets) add(out, target.state, tails[target.vertex]);
 }
 
-void Stack::advance(ExprId state, StackId tail, std::uint8_t byte, Heads& out) {
-  run(machine_.successor(state, byte), tail, out);
-}
-
-void Stack::step(const Heads& in, std::uint8_t byte, Heads& out) {
-  out.clear();
-  for (const Head& h : in) {
-    advance(h.state, h.tail, byte, out);
-    if (h.tail != kBottom && machine_.nullable(h.state)) pop_step(h.tail, byte, out);
-  }
-}
-
-// The stacks below nullable frames, each read once: its frame may take the byte.
-void Stack::pop_step(StackId tail, std::uint8_t byte, Heads& out) {
+// The frames that pops from a state above `tail` make the state.
+void Stack::close_tail(StackId tail, Heads& out) {
   chain_.clear();
   chain_.push_back(tail);
   for (std::size_t i = 0; i < chain_.size(); ++i) {
@@ -274,26 +265,24 @@ void Stack::pop_step(StackId tail, std::uint8_t byte, Heads& out) {
       reach(below(s));
     }
     if (chain_.size() > kShortChain) {
-      const Heads found = pop_step_memo(tail, byte);
-      for (const Head& h : found) add(out, h.state, h.tail);
+      for (const Head& h : closure(tail)) join(out, h.state, h.tail);
       return;
     }
   }
   for (StackId s : chain_) {
-    if (is_frame(s)) advance(frame(s), below(s), byte, out);
+    if (is_frame(s)) join(out, frame(s), below(s));
   }
 }
 
-// The same for a long chain: the result of every stack on the way is kept, so that the next step reads
-// only what is new on top.
-const Heads& Stack::pop_step_memo(StackId tail, std::uint8_t byte) {
+// The same for a long chain, remembered for every stack on the way.
+const Heads& Stack::closure(StackId tail) {
   std::vector<StackId> todo{tail};
+  const auto known = [&](StackId s) { return closures_.find(TailMemo<Heads>::key(s, 0)); };
   while (true) {
     const StackId s = todo.back();
-    const std::uint64_t key = TailMemo<Heads>::key(s, byte);
-    if (const Heads* known = pop_memo_.find(key)) {
+    if (const Heads* done = known(s)) {
       todo.pop_back();
-      if (todo.empty()) return *known;
+      if (todo.empty()) return *done;
       continue;
     }
     StackId parts[2] = {kNone, kNone};
@@ -305,46 +294,44 @@ const Heads& Stack::pop_step_memo(StackId tail, std::uint8_t byte) {
     }
     bool ready = true;
     for (StackId p : parts) {
-      if (p != kNone && !pop_memo_.find(TailMemo<Heads>::key(p, byte))) {
+      if (p != kNone && !known(p)) {
         todo.push_back(p);
         ready = false;
       }
     }
     if (!ready) continue;
     Heads found;
+    if (is_frame(s)) found.push_back({frame(s), below(s)});
     for (StackId p : parts) {
       if (p == kNone) continue;
-      for (const Head& h : *pop_memo_.find(TailMemo<Heads>::key(p, byte))) add(found, h.state, h.tail);
+      for (const Head& h : *known(p)) join(found, h.state, h.tail);
     }
-    if (is_frame(s)) advance(frame(s), below(s), byte, found);
     retain(s);
     for (const Head& h : found) retain(h.tail);
-    pop_memo_.young.emplace(key, std::move(found));
+    closures_.young.emplace(TailMemo<Heads>::key(s, 0), std::move(found));
   }
+}
+
+void Stack::close(const Heads& in, Heads& out) {
+  out = in;
+  for (const Head& h : in) {
+    if (h.tail != kBottom && machine_.nullable(h.state)) close_tail(h.tail, out);
+  }
+}
+
+void Stack::step(const Heads& in, std::uint8_t byte, Heads& out) {
+  out.clear();
+  if (in.size() == 1 && (in[0].tail == kBottom || !machine_.nullable(in[0].state))) {
+    return run(machine_.successor(in[0].state, byte), in[0].tail, out);
+  }
+  close(in, closed_);
+  for (const Head& h : closed_) run(machine_.successor(h.state, byte), h.tail, out);
 }
 
 void Stack::token_step(const Heads& in, std::int32_t token, bool text_token, Heads& out) {
   out.clear();
-  std::vector<StackId> todo;
-  std::unordered_set<StackId> seen;
-  const auto reach = [&](StackId s) {
-    if (s != kBottom && seen.insert(s).second) todo.push_back(s);
-  };
-  for (const Head& h : in) {
-    run(machine_.token_successor(h.state, token, text_token), h.tail, out);
-    if (machine_.nullable(h.state)) reach(h.tail);
-  }
-  while (!todo.empty()) {
-    const StackId s = todo.back();
-    todo.pop_back();
-    if (is_list(s)) {
-      reach(first(s));
-      reach(rest(s));
-      continue;
-    }
-    run(machine_.token_successor(frame(s), token, text_token), below(s), out);
-    if (machine_.nullable(frame(s))) reach(below(s));
-  }
+  close(in, closed_);
+  for (const Head& h : closed_) run(machine_.token_successor(h.state, token, text_token), h.tail, out);
 }
 
 }  // namespace glr

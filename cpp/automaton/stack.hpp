@@ -14,8 +14,13 @@
 // Frames that say nothing new are not stacked: x* on top of x* is the same language, so `s ::= s s | "a"` runs
 // in a bounded stack.
 //
+// A step first closes the heads under pops: where a state may end, the frames below take the byte as well.
+// Heads of one state are joined into one before they step, so a step adds at most one stack per state and frame of the
+// grammar, however ambiguous it is (without that, their number can double with every byte).
+//
 // Cost: push and unite of a new top are O(1) expected; unite is linear in the part by which two lists differ;
-// step is linear in the heads and in the nullable frames it reads, which are memoised once they are many.
+// step is linear in the closed heads. The closure of a long chain of nullable frames is memoised node by node,
+// so that only what is new on top is read.
 // Memory: nodes are counted references; what is released is freed a bounded number of nodes at a time
 // (collect), so neither a step nor a destructor ever recurses or stops for a deep stack.
 // The hash table grows by one bucket at a time (linear hashing, Litwin 1980): no pause when it doubles.
@@ -68,6 +73,9 @@ class Stack {
   StackId configuration(const Heads& heads);
   void heads(StackId configuration, Heads& out) const;
 
+  // All (state, stack) that can take the next symbol: the heads and whatever pops reach from them, no state
+  // twice. `out` is replaced.
+  void close(const Heads& in, Heads& out);
   // The heads after one byte; after one token by a token literal. `out` is replaced.
   void step(const Heads& in, std::uint8_t byte, Heads& out);
   void token_step(const Heads& in, std::int32_t token, bool text_token, Heads& out);
@@ -127,10 +135,10 @@ class Stack {
   bool before(StackId x, StackId y) const;  // in the order of lists
   StackId list(const std::vector<StackId>& members, StackId rest);
 
-  void advance(ExprId state, StackId tail, std::uint8_t byte, Heads& out);
+  void join(Heads& heads, ExprId state, StackId tail);
   void run(Transition t, StackId tail, Heads& out);
-  void pop_step(StackId tail, std::uint8_t byte, Heads& out);
-  const Heads& pop_step_memo(StackId tail, std::uint8_t byte);
+  void close_tail(StackId tail, Heads& out);
+  const Heads& closure(StackId tail);
   template <typename V>
   static void rotate(TailMemo<V>& memo);
 
@@ -141,12 +149,13 @@ class Stack {
   std::uint32_t free_ = kNone;
   std::size_t live_ = 0;
   std::vector<StackId> queue_;
-  TailMemo<Heads> pop_memo_;
+  TailMemo<Heads> closures_;
   TailMemo<std::uint32_t> tail_masks_;
   // Scratch, to allocate nothing in the common case.
   std::vector<StackId> tails_;
   std::vector<StackId> chain_;
   std::vector<StackId> members_;
+  Heads closed_;
 };
 
 }  // namespace glr

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
-#include <unordered_set>
 
 #include "automaton/constraint.hpp"
 #include "matcher/history.hpp"
@@ -102,31 +101,15 @@ struct Matcher::Impl {
     return taken;
   }
 
-  // What can come next: bytes, and whether a token literal can. Nullable frames are read through.
+  // What can come next: bytes, and whether a token literal can.
   ByteSet next_bytes(const Heads& heads, bool& tokens) const {
-    Family& f = *family;
-    Machine& machine = f.engine->machine();
+    Machine& machine = family->engine->machine();
+    Heads closed;
+    family->stack.close(heads, closed);
     ByteSet set;
-    std::vector<StackId> todo;
-    std::unordered_set<StackId> seen;
-    const auto reach = [&](StackId s) {
-      if (s != kBottom && seen.insert(s).second) todo.push_back(s);
-    };
-    const auto look = [&](ExprId state, StackId tail) {
-      set.insert(machine.first(state));
-      tokens = tokens || (constraint().token_literals && machine.starts_with_token(state));
-      if (machine.nullable(state)) reach(tail);
-    };
-    for (const Head& h : heads) look(h.state, h.tail);
-    while (!todo.empty()) {
-      const StackId s = todo.back();
-      todo.pop_back();
-      if (f.stack.is_list(s)) {
-        reach(f.stack.first(s));
-        reach(f.stack.rest(s));
-      } else {
-        look(f.stack.frame(s), f.stack.below(s));
-      }
+    for (const Head& h : closed) {
+      set.insert(machine.first(h.state));
+      tokens = tokens || (constraint().token_literals && machine.starts_with_token(h.state));
     }
     return set;
   }
