@@ -113,6 +113,7 @@ class MaskAutomaton {
   Machine& machine_;
   const TokenTrie& trie_;
   std::uint32_t words_;
+  std::uint32_t longest_list_;  // members of a set kept as a list
   std::uint32_t longest_token_;
 
   ConcurrentMap visits_;  // residual << 32 | state -> set << 32 | residual

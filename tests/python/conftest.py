@@ -16,7 +16,8 @@ def model_path() -> Path:
 
 @pytest.fixture(scope="session")
 def llm(model_path: Path) -> glr.Llama:
-    return glr.Llama(model_path=str(model_path), n_ctx=1024, n_threads=2, n_threads_batch=2, verbose=False)
+    # One thread: llama.cpp's threads wait in spins, and stall for seconds where the machine has other work.
+    return glr.Llama(model_path=str(model_path), n_ctx=1024, n_threads=1, n_threads_batch=1, verbose=False)
 
 
 @pytest.fixture(scope="session")

@@ -139,7 +139,7 @@ def in_turn(sources: list[Iterator[str]]) -> list[str]:
 
 
 def test_a_plain_llama(model_path: Any, animal: glr.Sampler) -> None:
-    plain = llama_cpp.Llama(model_path=str(model_path), n_ctx=512, n_threads=2, verbose=False)
+    plain = llama_cpp.Llama(model_path=str(model_path), n_ctx=512, n_threads=1, verbose=False)
     assert is_animal(glr.generate(plain, PROMPT, animal, max_tokens=60).text)
 
 
@@ -161,7 +161,7 @@ def test_length_keeps_the_text_and_is_never_complete(llm: glr.Llama, open_text: 
 
 
 def test_context_full(model_path: Any, vocabulary: glr.Vocabulary) -> None:
-    small = llama_cpp.Llama(model_path=str(model_path), n_ctx=64, n_threads=2, verbose=False)
+    small = llama_cpp.Llama(model_path=str(model_path), n_ctx=64, n_threads=1, verbose=False)
     constraint = glr.Grammar.from_gbnf('root ::= "a"{300,}').compile(vocabulary)
     longer = [token for token in range(len(vocabulary)) if len(vocabulary.token_bytes(token)) > 1]
     sampler = glr.Sampler(constraint, seed=1, forbidden_tokens=longer)
