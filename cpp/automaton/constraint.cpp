@@ -3,7 +3,75 @@
 #include <algorithm>
 #include <chrono>
 
+#include "automaton/fill.hpp"
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace glr {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
+
+[[noreturn]] void over(const char* budget, std::uint64_t limit, std::uint64_t value, const Grammar& grammar) {
+  const std::string& rule = grammar.rule(grammar.root()).name;
+  throw BudgetError("compiling '" + rule + "' exceeds the budget " + budget + ": " + std::to_string(value) +
+                        " is more than " + std::to_string(limit) +
+                        "; raise it in Limits, or compile lazily, which needs no exploration",
+                    budget, limit, value, rule);
+}
+
+// Everything a mask can need, or a BudgetError.
+void fill_eagerly(Constraint::Impl& impl, Clock::time_point began) {
+  const Limits& limits = impl.limits;
+  const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
+  const std::size_t before = impl.engine->bytes();
+  Filler filler(impl.engine->machine(), *masks, impl.root,
+                static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+  for (std::uint64_t n = 0; filler.step(false) != Filler::Progress::Done; ++n) {
+    if (filler.states() > limits.max_states) over("max_states", limits.max_states, filler.states(), *impl.grammar);
+    if (filler.transitions() > limits.max_transitions)
+      over("max_transitions", limits.max_transitions, filler.transitions(), *impl.grammar);
+    if (n % 16 != 0) continue;
+    const std::size_t bytes = impl.engine->machine().bytes() + masks->bytes();
+    if (bytes > before && bytes - before > limits.max_bytes)
+      over("max_bytes", limits.max_bytes, bytes - before, *impl.grammar);
+    const double seconds = seconds_since(began);
+    if (seconds > limits.max_compile_seconds) {
+      over("max_compile_seconds", static_cast<std::uint64_t>(limits.max_compile_seconds),
+           static_cast<std::uint64_t>(seconds + 1), *impl.grammar);
+    }
+  }
+}
+
+// The body of the background thread. Over a budget it stops: what is missing is computed when it is needed.
+void fill_in_background(Constraint::Impl& impl) {
+#ifdef __linux__
+  const sched_param idle{};
+  sched_setscheduler(0, SCHED_IDLE, &idle);  // of this thread; inference comes first
+#endif
+  const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
+  Filler filler(impl.engine->machine(), *masks, impl.root,
+                static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+  while (!impl.stop && !masks->full() && filler.states() <= impl.limits.max_states &&
+         filler.transitions() <= impl.limits.max_transitions) {
+    switch (filler.step(true)) {
+      case Filler::Progress::Done:
+        return;
+      case Filler::Progress::GaveWay:
+        std::this_thread::yield();
+        break;
+      case Filler::Progress::More:
+        break;
+    }
+  }
+}
+
+}  // namespace
 
 Constraint::Constraint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Constraint::~Constraint() = default;
@@ -14,36 +82,40 @@ const Vocabulary& Constraint::vocabulary() const { return *impl_->vocabulary; }
 std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Grammar> grammar,
                                                       std::shared_ptr<const Vocabulary> vocabulary, Mode mode,
                                                       const Limits& limits) {
-  const auto began = std::chrono::steady_clock::now();
+  const auto began = Clock::now();
   auto impl = std::make_shared<Impl>();
   impl->grammar = std::move(grammar);
   impl->vocabulary = std::move(vocabulary);
   impl->mode = mode;
   impl->limits = limits;
   impl->engine = impl->vocabulary->engine([&](const std::shared_ptr<Engine>& shared) {
-    const bool reuse = shared && shared->bytes() < limits.max_bytes;
-    return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get());
+    const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
+    return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
   });
   impl->root = impl->engine->lower(*impl->grammar);
   const auto& nodes = impl->grammar->nodes();
-  impl->token_literals = std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.kind == NodeKind::Token; });
-  impl->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  impl->token_literals =
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.kind == NodeKind::Token; });
+  if (mode == Mode::Eager) fill_eagerly(*impl, began);
+  if (mode == Mode::Background) impl->filler = std::thread(fill_in_background, std::ref(*impl));
+  impl->compile_ms = seconds_since(began) * 1e3;
   return std::shared_ptr<const Constraint>(new Constraint(std::move(impl)));
 }
 
 ConstraintStats Constraint::stats() const {
   Engine& engine = *impl_->engine;
+  const std::shared_ptr<MaskAutomaton> masks = engine.masks();
   const std::scoped_lock lock(engine.machine().mutex());
   ConstraintStats stats;
   stats.states = engine.machine().states();
-  stats.entries = engine.masks().entries();
-  stats.bytes = engine.machine().bytes() + engine.masks().bytes();
+  stats.entries = masks->entries();
+  stats.bytes = engine.machine().bytes() + masks->bytes();
   stats.compile_ms = impl_->compile_ms;
   return stats;
 }
 
 bool matches(const Grammar& grammar, std::string_view text) {
-  Engine engine(nullptr);
+  Engine engine(nullptr, 0);
   Stack stack(engine.machine());
   Heads heads;
   Heads next;

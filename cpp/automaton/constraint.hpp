@@ -1,6 +1,10 @@
 // The inside of a Constraint, for the matcher.
 #pragma once
 
+#include <atomic>
+#include <string>
+#include <thread>
+
 #include "automaton/engine.hpp"
 #include "glrsampler/constraint.hpp"
 
@@ -15,6 +19,16 @@ struct Constraint::Impl {
   Mode mode = Mode::Lazy;
   Limits limits;
   double compile_ms = 0;
+
+  // Mode::Background: fills the mask automaton ahead, gives way to whoever waits for the machine, and ends
+  // with the constraint.
+  std::atomic<bool> stop{false};
+  std::thread filler;
+
+  ~Impl() {
+    stop = true;
+    if (filler.joinable()) filler.join();
+  }
 };
 
 }  // namespace glr

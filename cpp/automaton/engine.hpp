@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "automaton/mask_automaton.hpp"
 #include "expression/machine.hpp"
@@ -13,26 +14,39 @@ namespace glr {
 
 class Engine {
  public:
-  // `vocabulary` must outlive the engine; without one there are no masks (Grammar::matches).
-  explicit Engine(const Vocabulary* vocabulary)
-      : vocabulary_(vocabulary), masks_(vocabulary ? std::make_unique<MaskAutomaton>(machine_, *vocabulary) : nullptr) {}
+  // `vocabulary` must outlive the engine; without one there are no masks (Grammar::matches). `max_bytes`
+  // bounds the mask automaton: over it, it is dropped and filled anew, never an error.
+  Engine(const Vocabulary* vocabulary, std::size_t max_bytes) : vocabulary_(vocabulary), max_bytes_(max_bytes) {}
 
   Machine& machine() { return machine_; }
-  MaskAutomaton& masks() { return *masks_; }
+  std::size_t max_bytes() const { return max_bytes_; }
+
+  // The mask automaton in use: a fresh one when the last is full.
+  std::shared_ptr<MaskAutomaton> masks() {
+    const std::scoped_lock lock(mutex_);
+    if (!masks_ || masks_->full())
+      masks_ = std::make_shared<MaskAutomaton>(machine_, *vocabulary_, max_bytes_, ++generations_);
+    return masks_;
+  }
+  std::uint32_t generations() const { return generations_; }
 
   // The root of a grammar as a state of the machine.
   ExprId lower(const Grammar& grammar) { return glr::lower(grammar, vocabulary_, machine_, rules_); }
 
   std::size_t bytes() {
+    const auto masks = vocabulary_ ? this->masks() : nullptr;
     const std::scoped_lock lock(machine_.mutex());
-    return machine_.bytes() + (masks_ ? masks_->bytes() : 0);
+    return machine_.bytes() + (masks ? masks->bytes() : 0);
   }
 
  private:
   const Vocabulary* vocabulary_;
+  std::size_t max_bytes_;
   Machine machine_;
   RuleIndex rules_;
-  std::unique_ptr<MaskAutomaton> masks_;
+  std::mutex mutex_;
+  std::shared_ptr<MaskAutomaton> masks_;
+  std::uint32_t generations_ = 0;
 };
 
 }  // namespace glr

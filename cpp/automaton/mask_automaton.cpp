@@ -16,6 +16,9 @@ namespace {
 // expense of every mask (measured: 1.8 us with lists up to the bitmap's size, 1.0 us with these).
 constexpr std::uint32_t kBitmapOverList = 8;
 
+// Trie nodes a background walk visits between two looks at who waits: a few microseconds.
+constexpr std::uint32_t kStepsBetweenLooks = 512;
+
 std::uint32_t count_bits(std::span<const std::uint32_t> words) {
   std::uint32_t n = 0;
   for (std::uint32_t w : words) n += static_cast<std::uint32_t>(std::popcount(w));
@@ -24,12 +27,15 @@ std::uint32_t count_bits(std::span<const std::uint32_t> words) {
 
 }  // namespace
 
-MaskAutomaton::MaskAutomaton(Machine& machine, const Vocabulary& vocabulary)
+MaskAutomaton::MaskAutomaton(Machine& machine, const Vocabulary& vocabulary, std::size_t max_bytes,
+                             std::uint32_t generation)
     : machine_(machine),
       trie_(vocabulary.trie()),
       words_(static_cast<std::uint32_t>((vocabulary.size() + 31) / 32)),
       longest_list_(words_ / kBitmapOverList),
       longest_token_(static_cast<std::uint32_t>(vocabulary.longest_token())),
+      max_bytes_(max_bytes),
+      generation_(generation),
       local_(machine),
       bitmap_(words_) {
   intern(TokenSet::Form::List, {}, 0);
@@ -96,7 +102,7 @@ SetId MaskAutomaton::unite(SetId x, SetId y) {
   if (x > y) std::swap(x, y);
   const std::uint64_t key = std::uint64_t{x} << 32 | y;
   if (const std::uint64_t known = unions_.find(key); known != ConcurrentMap::kMissing) return static_cast<SetId>(known);
-  const std::scoped_lock lock(machine_.mutex());
+  const auto lock = machine_.lock_now();
   if (const std::uint64_t known = unions_.find(key); known != ConcurrentMap::kMissing) return static_cast<SetId>(known);
   const TokenSet& a = sets_[x];
   const TokenSet& b = sets_[y];
@@ -115,6 +121,7 @@ SetId MaskAutomaton::unite(SetId x, SetId y) {
     result = intern(bitmap_);
   }
   unions_.insert(key, result);
+  if (bytes() > max_bytes_) full_ = true;
   return result;
 }
 
@@ -124,8 +131,10 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
   std::uint64_t total = 0;
   std::size_t kept = 0;
   for (const auto& r : ranges) {  // merged in place
-    if (kept > 0 && r.first <= ranges[kept - 1].second) ranges[kept - 1].second = std::max(ranges[kept - 1].second, r.second);
-    else ranges[kept++] = r;
+    if (kept > 0 && r.first <= ranges[kept - 1].second)
+      ranges[kept - 1].second = std::max(ranges[kept - 1].second, r.second);
+    else
+      ranges[kept++] = r;
   }
   ranges.resize(kept);
   for (const auto& [from, to] : ranges) total += to - from;
@@ -232,8 +241,8 @@ bool MaskAutomaton::loops_on_code_points(PositionId p) {
   bool whole = true;
   PositionId at[utf8::Invalid] = {p};
   bool seen[utf8::Invalid] = {true};
-  for (utf8::State s :
-       {utf8::Boundary, utf8::AfterF0, utf8::AfterF4, utf8::Three, utf8::AfterE0, utf8::AfterED, utf8::Two, utf8::One}) {
+  for (utf8::State s : {utf8::Boundary, utf8::AfterF0, utf8::AfterF4, utf8::Three, utf8::AfterE0, utf8::AfterED,
+                        utf8::Two, utf8::One}) {
     for (unsigned b = 0x80; b < 0x100 && whole && seen[s]; ++b) {
       const utf8::State t = utf8::next(s, static_cast<std::uint8_t>(b));
       if (t == utf8::Invalid) continue;
@@ -252,17 +261,21 @@ bool MaskAutomaton::loops_on_code_points(PositionId p) {
 
 // --- the walk --------------------------------------------------------------------------------------------
 
-void MaskAutomaton::walk(std::uint32_t root, PositionId at, Found& found) {
+bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found& found) {
   constexpr std::uint64_t kHighGroups = std::uint64_t{0xF} << 60;
   const auto take = [&](std::uint32_t from, std::uint32_t to) {
     if (from == to) return;
     auto& ranges = found.ordinals;
-    if (!ranges.empty() && ranges.back().second == from) ranges.back().second = to;
-    else ranges.emplace_back(from, to);
+    if (!ranges.empty() && ranges.back().second == from)
+      ranges.back().second = to;
+    else
+      ranges.emplace_back(from, to);
   };
   const std::uint32_t base = trie_[root].depth;
   const std::uint32_t end = trie_[root].end;
+  std::uint32_t steps = 0;
   for (std::uint32_t i = root; i < end;) {
+    if (give_way && ++steps % kStepsBetweenLooks == 0 && machine_.waited_for()) return false;
     const TokenTrie::Node& node = trie_[i];
     const std::uint32_t level = node.depth - base;
     const PositionId p = level == 0 ? at : next(path_[level - 1], node.byte);
@@ -271,27 +284,29 @@ void MaskAutomaton::walk(std::uint32_t root, PositionId at, Found& found) {
       continue;
     }
     if (node.end != i + 1) {
-      const std::uint64_t below = trie_.groups_below(i);
+      const std::uint64_t below = node.groups_below;
       const bool high = (below & kHighGroups) != 0;
       if (loops_on_groups(p, below & ~kHighGroups) &&
           (!high || ((node.utf8 >> utf8::Boundary & 1) && loops_on_code_points(p)))) {
-        take(node.ordinal, trie_[node.end].ordinal);
+        take(node.ordinal, node.ordinal_end);
         if (positions_[p].pops) found.residual.push_back({i, node.end, high ? 1u : 0u});
         i = node.end;
         continue;
       }
     }
     take(node.ordinal, trie_[i + 1].ordinal);
-    if (positions_[p].pops && node.end != i + 1) found.residual.push_back({i, 0, 0});  // below a leaf is nothing to take
+    if (positions_[p].pops && node.end != i + 1)
+      found.residual.push_back({i, 0, 0});  // below a leaf is nothing to take
     if (path_.size() <= level) path_.resize(level + 1);
     path_[level] = p;
     ++i;
   }
+  return true;
 }
 
-Visit MaskAutomaton::compute(ExprId q, ResidualId residual) {
+bool MaskAutomaton::compute(ExprId q, ResidualId residual, bool give_way, Visit& out) {
   const ExprId state = machine_.relax(q, longest_token_);
-  if (Visit known; state != q && this->known(state, residual, known)) return known;
+  if (state != q && known(state, residual, out)) return true;
   const Residual& items = residuals_[residual];
   Found found;
   const PositionId start = position({{state, kBottom}});
@@ -299,15 +314,17 @@ Visit MaskAutomaton::compute(ExprId q, ResidualId residual) {
   const ByteSet first = machine_.first(state);
   std::uint64_t first_groups = 0;
   for (unsigned b = 0; b < 256; ++b) {
-    if (first.contains(static_cast<std::uint8_t>(b))) first_groups |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
+    if (first.contains(static_cast<std::uint8_t>(b)))
+      first_groups |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
   }
   const bool at_root = !items.empty() && items[0] == Item{0, 0, 0};
   for (const Item& item : items) {
-    if ((trie_.groups_below(item.begin) & first_groups) == 0) continue;
+    if (give_way && machine_.waited_for()) return false;
+    if ((trie_[item.begin].groups_below & first_groups) == 0) continue;
     if (item.end == 0) {
       const std::uint32_t stop = trie_[item.begin].end;
       for (std::uint32_t c = item.begin + 1; c < stop; c = trie_[c].end) {
-        if (first.contains(trie_[c].byte)) walk(c, next(start, trie_[c].byte), found);
+        if (first.contains(trie_[c].byte) && !walk(c, next(start, trie_[c].byte), give_way, found)) return false;
       }
       continue;
     }
@@ -316,15 +333,16 @@ Visit MaskAutomaton::compute(ExprId q, ResidualId residual) {
       if (item.boundary && b >= 0x80 && b < 0xC0) continue;  // inside a code point
       const auto nodes = trie_.by_byte(static_cast<std::uint8_t>(b));
       const PositionId p = next(start, static_cast<std::uint8_t>(b));
-      for (auto it = std::upper_bound(nodes.begin(), nodes.end(), item.begin); it != nodes.end() && *it < item.end; ++it) {
-        walk(*it, p, found);
+      for (auto it = std::upper_bound(nodes.begin(), nodes.end(), item.begin); it != nodes.end() && *it < item.end;
+           ++it) {
+        if (!walk(*it, p, give_way, found)) return false;
       }
     }
   }
-  const Visit result{set_of(found, state, at_root), intern(std::move(found.residual))};
-  const std::uint64_t value = std::uint64_t{result.set} << 32 | result.residual;
-  if (state != q) visits_.insert(std::uint64_t{residual} << 32 | state, value);
-  return result;
+  const SetId set = set_of(found, state, at_root);
+  out = {set, intern(std::move(found.residual))};
+  if (state != q) visits_.insert(std::uint64_t{residual} << 32 | state, std::uint64_t{out.set} << 32 | out.residual);
+  return true;
 }
 
 bool MaskAutomaton::known(ExprId q, ResidualId residual, Visit& out) const {
@@ -337,11 +355,25 @@ bool MaskAutomaton::known(ExprId q, ResidualId residual, Visit& out) const {
 Visit MaskAutomaton::visit(ExprId q, ResidualId residual) {
   Visit result;
   if (known(q, residual, result)) return result;
-  const std::scoped_lock lock(machine_.mutex());
+  const auto lock = machine_.lock_now();
   if (known(q, residual, result)) return result;
-  result = compute(q, residual);
-  visits_.insert(std::uint64_t{residual} << 32 | q, std::uint64_t{result.set} << 32 | result.residual);
+  compute(q, residual, false, result);
+  keep(q, residual, result);
   return result;
+}
+
+bool MaskAutomaton::fill(ExprId q, ResidualId residual, Visit& out) {
+  if (known(q, residual, out)) return true;
+  const std::scoped_lock lock(machine_.mutex());
+  if (known(q, residual, out)) return true;
+  if (!compute(q, residual, true, out)) return false;
+  keep(q, residual, out);
+  return true;
+}
+
+void MaskAutomaton::keep(ExprId q, ResidualId residual, Visit visit) {
+  visits_.insert(std::uint64_t{residual} << 32 | q, std::uint64_t{visit.set} << 32 | visit.residual);
+  if (bytes() > max_bytes_) full_ = true;
 }
 
 }  // namespace glr

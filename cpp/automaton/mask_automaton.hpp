@@ -55,23 +55,29 @@ struct Visit {
 
 class MaskAutomaton {
  public:
-  MaskAutomaton(Machine& machine, const Vocabulary& vocabulary);
+  MaskAutomaton(Machine& machine, const Vocabulary& vocabulary, std::size_t max_bytes, std::uint32_t generation);
 
   Visit visit(ExprId q, ResidualId residual);
   // The entry when it is there; never computes.
   bool known(ExprId q, ResidualId residual, Visit& out) const;
+
+  // The same for a background thread: gives up, with nothing kept, when somebody waits for the machine.
+  bool fill(ExprId q, ResidualId residual, Visit& out);
 
   SetId unite(SetId x, SetId y);
   const TokenSet& set(SetId id) const { return sets_[id]; }
 
   std::size_t entries() const { return visits_.size(); }
   std::size_t bytes() const;
+  bool full() const { return full_.load(std::memory_order_relaxed); }
+  // Different for each automaton of an engine: what was noted of one says nothing about another. Never 0.
+  std::uint32_t generation() const { return generation_; }
 
  private:
   // A trie node, or a whole subtree.
   struct Item {
     std::uint32_t begin;
-    std::uint32_t end;      // 0: the node `begin` alone; else the subtree [begin, end)
+    std::uint32_t end;       // 0: the node `begin` alone; else the subtree [begin, end)
     std::uint32_t boundary;  // of the subtree only nodes between code points (1) or all (0)
     friend bool operator==(const Item&, const Item&) = default;
     friend auto operator<=>(const Item&, const Item&) = default;
@@ -82,7 +88,7 @@ class MaskAutomaton {
   static constexpr PositionId kDeadPosition = 0;
   struct Position {
     StackId configuration = kBottom;
-    bool pops = false;  // may need an old frame here
+    bool pops = false;             // may need an old frame here
     std::vector<PositionId> next;  // by byte; kUnknownPosition when not computed, empty until first used
     // Groups of bytes (byte_group): those asked about so far, and of them those all of whose bytes lead
     // back here. The same for multi-byte code points.
@@ -99,8 +105,9 @@ class MaskAutomaton {
     Residual residual;
   };
 
-  Visit compute(ExprId q, ResidualId residual);
-  void walk(std::uint32_t node, PositionId at, Found& found);
+  bool compute(ExprId q, ResidualId residual, bool give_way, Visit& out);
+  void keep(ExprId q, ResidualId residual, Visit visit);
+  bool walk(std::uint32_t node, PositionId at, bool give_way, Found& found);
   PositionId position(const Heads& heads);
   PositionId next(PositionId p, std::uint8_t byte);
   bool loops_on_groups(PositionId p, std::uint64_t groups);
@@ -115,6 +122,9 @@ class MaskAutomaton {
   std::uint32_t words_;
   std::uint32_t longest_list_;  // members of a set kept as a list
   std::uint32_t longest_token_;
+  std::size_t max_bytes_;
+  std::uint32_t generation_;
+  std::atomic<bool> full_{false};
 
   ConcurrentMap visits_;  // residual << 32 | state -> set << 32 | residual
   ConcurrentMap unions_;

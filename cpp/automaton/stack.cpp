@@ -9,6 +9,7 @@ namespace glr {
 
 namespace {
 constexpr std::size_t kFirstBuckets = 256;
+constexpr std::size_t kUnions = 4096;
 // Nodes freed and memo entries dropped per operation: a few microseconds, and more than an operation makes.
 constexpr std::size_t kCollectPerCall = 256;
 
@@ -57,8 +58,10 @@ StackId Stack::intern(Kind kind, std::uint32_t a, std::uint32_t b) {
   }
   if (++live_ > bucket_count_) split_bucket();
   StackId id = free_;
-  if (id == kNone) id = static_cast<StackId>(nodes_.push_back({}));
-  else free_ = nodes_[id].next;
+  if (id == kNone)
+    id = static_cast<StackId>(nodes_.push_back({}));
+  else
+    free_ = nodes_[id].next;
   Node node{.a = a, .b = b, .kind = kind, .queued = true};
   ++nodes_[b].references;
   if (kind == Kind::Frame) {
@@ -100,12 +103,20 @@ void Stack::rotate(TailMemo<V>& memo) {
   memo.young = {};
 }
 
+void Stack::forget_masks() {
+  for (auto* map : {&tail_masks_.young, &tail_masks_.old}) {
+    if (!map->empty()) tail_masks_.garbage.push_back(std::move(*map));
+    *map = {};
+  }
+}
+
 void Stack::remember(TailMemo<std::uint32_t>& memo, std::uint64_t key, std::uint32_t value) {
   if (memo.young.emplace(key, value).second) retain(static_cast<StackId>(key >> 32));
 }
 
 void Stack::collect() {
   // Only between operations: within one, a memo entry must not vanish before its user has read it.
+  ++operation_;
   rotate(closures_);
   rotate(tail_masks_);
   for (std::size_t n = 0; n < kCollectPerCall && !closures_.garbage.empty(); ++n) {
@@ -122,7 +133,9 @@ void Stack::collect() {
     map.erase(map.begin());
     if (map.empty()) tail_masks_.garbage.pop_back();
   }
-  for (std::size_t n = 0; n < kCollectPerCall && !queue_.empty(); ++n) {
+  // More of a long queue, so that what operations make is freed as fast as it is made.
+  const std::size_t most = std::max(kCollectPerCall, queue_.size() / 4);
+  for (std::size_t n = 0; n < most && !queue_.empty(); ++n) {
     const StackId id = queue_.back();
     queue_.pop_back();
     Node& node = nodes_[id];
@@ -146,12 +159,60 @@ bool Stack::before(StackId x, StackId y) const {
   return n.depth != m.depth ? n.depth > m.depth : x > y;
 }
 
-StackId Stack::list(const std::vector<StackId>& members, StackId rest) {
+// `members` in order, all before those of `rest` (kNone: no more).
+StackId Stack::list(std::vector<StackId>& members, StackId rest) {
+  drop_included(members, rest);
+  if (rest == kNone) {
+    rest = members.back();
+    members.pop_back();
+  }
   for (std::size_t i = members.size(); i-- > 0;) rest = intern(Kind::List, members[i], rest);
   return rest;
 }
 
+// Takes out what the first few members include already by pops of their frames. Looks at a bounded number of
+// stacks: an included one that is missed costs a list member, nothing else.
+void Stack::drop_included(std::vector<StackId>& members, StackId& rest) {
+  for (std::size_t i = 0; i < members.size() && i < kIncluding; ++i) {
+    if (!is_frame(members[i]) || !machine_.nullable(frame(members[i]))) continue;
+    chain_.clear();
+    chain_.push_back(below(members[i]));
+    const auto included = [&](StackId s) { return std::find(chain_.begin(), chain_.end(), s) != chain_.end(); };
+    for (std::size_t k = 0; k < chain_.size() && chain_.size() < kIncluded; ++k) {
+      const auto reach = [&](StackId s) {
+        if (!included(s)) chain_.push_back(s);
+      };
+      const StackId s = chain_[k];
+      if (is_list(s)) {
+        reach(first(s));
+        reach(this->rest(s));
+      } else if (is_frame(s) && machine_.nullable(frame(s))) {
+        reach(below(s));
+      }
+    }
+    // The beginning of the rest is looked at as well.
+    for (std::size_t n = 0; n < kIncluding && rest != kNone && !included(rest); ++n) {
+      members.push_back(is_list(rest) ? first(rest) : rest);
+      rest = is_list(rest) ? this->rest(rest) : kNone;
+    }
+    if (rest != kNone && included(rest)) rest = kNone;
+    const auto from = members.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    const auto to =
+        members.size() - i - 1 > kShortChain ? from + static_cast<std::ptrdiff_t>(kShortChain) : members.end();
+    members.erase(std::remove_if(from, to, included), to);
+  }
+}
+
 StackId Stack::unite(StackId x, StackId y) {
+  if (x == y) return x;
+  if (unions_.empty()) unions_.resize(kUnions);
+  if (x > y) std::swap(x, y);
+  Union& kept = unions_[mix(x, y) % kUnions];
+  if (kept.operation != operation_ || kept.x != x || kept.y != y) kept = {x, y, merged(x, y), operation_};
+  return kept.result;
+}
+
+StackId Stack::merged(StackId x, StackId y) {
   const auto head = [&](StackId s) { return is_list(s) ? first(s) : s; };
   const auto tail = [&](StackId s) { return is_list(s) ? rest(s) : kNone; };
   std::vector<StackId>& members = members_;
@@ -175,22 +236,22 @@ StackId Stack::unite(StackId x, StackId y) {
     }
   }
   if (x == y) remainder = x;
-  if (remainder == kNone) {
-    remainder = members.back();
-    members.pop_back();
-  }
   return list(members, remainder);
 }
 
 StackId Stack::push(ExprId frame, StackId tail) {
-  if (frame == kEmpty) return tail;
-  if (is_frame(tail)) {  // y x* on top of x* z: the x* of the upper frame says nothing new
-    const ExprId star = machine_.store()[frame].trailing_star;
-    if (star != kNothing && machine_.store().leading_star(this->frame(tail)) == star) {
-      return push(machine_.without_trailing_star(frame), tail);
-    }
+  return frame == kEmpty ? tail
+                         : intern(Kind::Frame, frame, without_leading(machine_.store()[frame].trailing_star, tail));
+}
+
+// The stacks with the loop `star` taken off where they begin with it.
+StackId Stack::without_leading(ExprId star, StackId tail) {
+  const ExpressionStore& terms = machine_.store();
+  while (star != kNothing && is_frame(tail) && terms.leading_star(frame(tail)) == star) {
+    const Expr& top = terms[frame(tail)];
+    tail = top.kind == ExprKind::Star ? below(tail) : push(top.b, below(tail));
   }
-  return intern(Kind::Frame, frame, tail);
+  return tail;
 }
 
 StackId Stack::configuration(const Heads& heads) {
@@ -198,9 +259,7 @@ StackId Stack::configuration(const Heads& heads) {
   nodes.reserve(heads.size());
   for (const Head& h : heads) nodes.push_back(intern(Kind::Frame, h.state, h.tail));
   std::sort(nodes.begin(), nodes.end(), [&](StackId x, StackId y) { return before(x, y); });
-  const StackId last = nodes.back();
-  nodes.pop_back();
-  return list(nodes, last);
+  return list(nodes, kNone);
 }
 
 void Stack::heads(StackId id, Heads& out) const {
@@ -212,17 +271,11 @@ void Stack::heads(StackId id, Heads& out) const {
 // --- steps --------------------------------------------------------------------------------------------
 
 void Stack::add(Heads& heads, ExprId state, StackId tail) {
-  while (is_frame(tail)) {
-    if (state == kEmpty) {
-      state = frame(tail);
-      tail = below(tail);
-      continue;
-    }
-    const ExprId star = machine_.store()[state].trailing_star;
-    if (star == kNothing || machine_.store().leading_star(frame(tail)) != star) break;
-    state = machine_.without_trailing_star(state);
+  while (state == kEmpty && is_frame(tail)) {
+    state = frame(tail);
+    tail = below(tail);
   }
-  join(heads, state, tail);
+  join(heads, state, without_leading(machine_.store()[state].trailing_star, tail));
 }
 
 void Stack::join(Heads& heads, ExprId state, StackId tail) {
@@ -269,7 +322,8 @@ void Stack::close_tail(StackId tail, Heads& out) {
       return;
     }
   }
-  for (StackId s : chain_) {
+  const std::vector<StackId> reached = chain_;  // joining lists uses the scratch
+  for (StackId s : reached) {
     if (is_frame(s)) join(out, frame(s), below(s));
   }
 }

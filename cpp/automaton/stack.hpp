@@ -11,8 +11,9 @@
 // that grow at their deep end share their tails. A configuration of a parse is also such a set: its members
 // are frames whose expression is a state ("heads"), no state twice.
 //
-// Frames that say nothing new are not stacked: x* on top of x* is the same language, so `s ::= s s | "a"` runs
-// in a bounded stack.
+// Frames that say nothing new are not stacked: x* on top of x* y is x* on top of y, so `s ::= s s | "a"` runs
+// in a bounded stack. Members that say nothing new are not listed: a stack (f, t) with nullable f includes all that t
+// does, so {(f, t), t} is (f, t); a chain of open ifs, each with its optional else, is one stack, not one a level.
 //
 // A step first closes the heads under pops: where a state may end, the frames below take the byte as well.
 // Heads of one state are joined into one before they step, so a step adds at most one stack per state and frame of the
@@ -88,10 +89,10 @@ class Stack {
 
   bool is_frame(StackId id) const { return nodes_[id].kind == Kind::Frame; }
   bool is_list(StackId id) const { return nodes_[id].kind == Kind::List; }
-  ExprId frame(StackId id) const { return nodes_[id].a; }       // of a frame
-  StackId below(StackId id) const { return nodes_[id].b; }      // of a frame
-  StackId first(StackId id) const { return nodes_[id].a; }      // of a list
-  StackId rest(StackId id) const { return nodes_[id].b; }       // of a list
+  ExprId frame(StackId id) const { return nodes_[id].a; }   // of a frame
+  StackId below(StackId id) const { return nodes_[id].b; }  // of a frame
+  StackId first(StackId id) const { return nodes_[id].a; }  // of a list
+  StackId rest(StackId id) const { return nodes_[id].b; }   // of a list
 
   void retain(StackId id) { ++nodes_[id].references; }
   void release(StackId id);
@@ -105,6 +106,7 @@ class Stack {
   };
   Mark& mark(StackId id) { return nodes_[id].mark; }
   TailMemo<std::uint32_t>& tail_masks() { return tail_masks_; }
+  void forget_masks();  // another automaton: what tail_masks() holds means nothing any more
   void remember(TailMemo<std::uint32_t>& memo, std::uint64_t key, std::uint32_t value);
 
   std::size_t live() const { return live_; }
@@ -127,14 +129,20 @@ class Stack {
   // A chain of nullable frames up to this long is read afresh each time; longer ones through the memo,
   // whose entry costs about as much as reading thirty frames.
   static constexpr std::size_t kShortChain = 32;
+  // Members of a list that are asked which others they include.
+  static constexpr std::size_t kIncluding = 4;
+  static constexpr std::size_t kIncluded = 24;  // stacks below it looked at
 
   StackId intern(Kind kind, std::uint32_t a, std::uint32_t b);
   std::size_t bucket(std::uint64_t hash) const;
   void split_bucket();
   void unlink(StackId id);
   bool before(StackId x, StackId y) const;  // in the order of lists
-  StackId list(const std::vector<StackId>& members, StackId rest);
+  StackId list(std::vector<StackId>& members, StackId rest);
+  StackId merged(StackId x, StackId y);
+  void drop_included(std::vector<StackId>& members, StackId& rest);
 
+  StackId without_leading(ExprId star, StackId tail);
   void join(Heads& heads, ExprId state, StackId tail);
   void run(Transition t, StackId tail, Heads& out);
   void close_tail(StackId tail, Heads& out);
@@ -151,6 +159,16 @@ class Stack {
   std::vector<StackId> queue_;
   TailMemo<Heads> closures_;
   TailMemo<std::uint32_t> tail_masks_;
+  // Unions of this operation (direct-mapped: a later one may replace an earlier). Ambiguous grammars ask for the
+  // same ones again and again while heads are closed.
+  struct Union {
+    StackId x = 0;
+    StackId y = 0;
+    StackId result = 0;
+    std::uint32_t operation = 0;
+  };
+  std::vector<Union> unions_;
+  std::uint32_t operation_ = 1;
   // Scratch, to allocate nothing in the common case.
   std::vector<StackId> tails_;
   std::vector<StackId> chain_;

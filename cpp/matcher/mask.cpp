@@ -7,7 +7,7 @@ namespace glr {
 bool MaskReader::known(StackId configuration, SetId& out) const {
   const Stack::Mark& mark = stack_.mark(configuration);
   out = mark.value;
-  return mark.epoch == kEpoch;
+  return mark.epoch == masks_.generation();
 }
 
 SetId MaskReader::mask(StackId configuration) {
@@ -21,7 +21,7 @@ SetId MaskReader::mask(StackId configuration) {
     result = masks_.unite(result, visit.set);
     if (visit.residual != kNoResidual) result = masks_.unite(result, tails(h.tail, visit.residual));
   }
-  stack_.mark(configuration) = {result, kEpoch};
+  stack_.mark(configuration) = {result, masks_.generation()};
   return result;
 }
 
@@ -34,7 +34,8 @@ SetId MaskReader::tails(StackId tail, ResidualId residual) {
   SetId result = kEmptySet;
   for (std::size_t i = 0; i < todo.size(); ++i) {
     const auto reach = [&](StackId s, ResidualId n) {
-      const bool seen = s == kBottom || std::any_of(todo.begin(), todo.end(), [&](const Pair& p) { return p.tail == s && p.residual == n; });
+      const bool seen = s == kBottom || std::any_of(todo.begin(), todo.end(),
+                                                    [&](const Pair& p) { return p.tail == s && p.residual == n; });
       if (!seen) todo.push_back({s, n});
     };
     const auto [s, n] = todo[i];

@@ -26,7 +26,6 @@ class MaskReader {
   SetId tails(StackId tail, ResidualId residual);
   SetId tails_memo(StackId tail, ResidualId residual);
 
-  static constexpr std::uint32_t kEpoch = 1;
   // Up to here a chain is read afresh: an entry of the memo costs about as much as reading sixteen frames.
   static constexpr std::size_t kShortChain = 16;
 

@@ -1,16 +1,42 @@
 #include "glrsampler/matcher.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 
 #include "automaton/constraint.hpp"
+#include "grammar/diagnostic.hpp"
+#include "matcher/expected.hpp"
 #include "matcher/history.hpp"
 #include "matcher/mask.hpp"
 
 namespace glr {
 
 namespace {
+
+// Bytes as a person reads them: 'a'-'z', '\n', 0x80-0xBF.
+std::string describe(const ByteSet& set) {
+  const auto name = [](unsigned b) {
+    constexpr char kDigits[] = "0123456789ABCDEF";
+    if (b == '\n') return std::string("'\\n'");
+    if (b == '\t') return std::string("'\\t'");
+    if (b == '\r') return std::string("'\\r'");
+    if (b >= 0x20 && b < 0x7F) return std::string("'") + static_cast<char>(b) + "'";
+    return std::string("0x") + kDigits[b >> 4] + kDigits[b & 15];
+  };
+  std::string text;
+  for (unsigned b = 0; b < 256; ++b) {
+    if (!set.contains(static_cast<std::uint8_t>(b))) continue;
+    unsigned last = b;
+    while (last < 255 && set.contains(static_cast<std::uint8_t>(last + 1))) ++last;
+    if (!text.empty()) text += ", ";
+    text += name(b);
+    if (last > b) text += (last > b + 1 ? "-" : ", ") + name(last);
+    b = last;
+  }
+  return text;
+}
 
 constexpr std::size_t kMostForcedBytes = 65'536;  // of one call: a longer forced text goes on at the next
 
@@ -19,20 +45,36 @@ constexpr std::size_t kMostForcedBytes = 65'536;  // of one call: a longer force
 // A matcher and its forks share one stack; its mutex is held by whichever works.
 struct Family {
   explicit Family(std::shared_ptr<const Constraint> made_of)
-      : constraint(std::move(made_of)), engine(constraint->impl()->engine), stack(engine->machine()), reader(stack, engine->masks()) {}
+      : constraint(std::move(made_of)),
+        engine(constraint->impl()->engine),
+        stack(engine->machine()),
+        masks(engine->masks()) {}
+
+  // The mask automaton may have been dropped for its size: a fresh one then.
+  MaskReader reader() {
+    if (masks->full()) {
+      masks = engine->masks();
+      stack.forget_masks();
+    }
+    return MaskReader(stack, *masks);
+  }
 
   std::mutex mutex;
   std::shared_ptr<const Constraint> constraint;
   std::shared_ptr<Engine> engine;
   Stack stack;
-  MaskReader reader;
-  Heads heads;    // scratch of the step in progress
+  std::shared_ptr<MaskAutomaton> masks;
+  Heads heads;  // scratch of the step in progress
   Heads stepped;
 };
 
 struct Matcher::Impl {
-  explicit Impl(std::shared_ptr<const Constraint> constraint) : family(std::make_shared<Family>(std::move(constraint))) { start(); }
-  Impl(const Impl& other) : family(other.family), history(other.history), now(other.now), finished(other.finished) {
+  explicit Impl(std::shared_ptr<const Constraint> constraint)
+      : family(std::make_shared<Family>(std::move(constraint))) {
+    start();
+  }
+  Impl(const Impl& other)
+      : family(other.family), history(other.history), texts(other.texts), now(other.now), finished(other.finished) {
     family->stack.retain(now);
   }
   Impl& operator=(const Impl&) = delete;
@@ -114,6 +156,19 @@ struct Matcher::Impl {
     return set;
   }
 
+  // The bytes committed so far; false when they are not all remembered.
+  bool text_so_far(std::string& text) const {
+    if (!history.complete()) return false;
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      const std::int32_t token = history[i].token;
+      if (token == kText)
+        text += texts.at(i);
+      else
+        text += vocabulary().token(token).bytes;
+    }
+    return true;
+  }
+
   bool accepts(const Heads& heads) const {
     return std::any_of(heads.begin(), heads.end(), [&](const Head& h) {
       return family->engine->machine().nullable(h.state) && family->stack.accepts(h.tail);
@@ -122,6 +177,7 @@ struct Matcher::Impl {
 
   std::shared_ptr<Family> family;
   History history;
+  std::map<std::size_t, std::string> texts;  // of commit_bytes, by their place in the history; for explain
   StackId now = kBottom;
   bool finished = false;
 };
@@ -142,9 +198,9 @@ const Constraint& Matcher::constraint() const { return *impl_->family->constrain
 const TokenSet& Matcher::allowed() {
   Family& f = *impl_->family;
   const std::scoped_lock lock(f.mutex);
-  MaskAutomaton& masks = f.engine->masks();
-  if (impl_->finished) return masks.set(kEmptySet);
-  const TokenSet& set = masks.set(f.reader.mask(impl_->now));
+  MaskReader reader = f.reader();
+  if (impl_->finished) return f.masks->set(kEmptySet);
+  const TokenSet& set = f.masks->set(reader.mask(impl_->now));
   f.stack.collect();
   return set;
 }
@@ -153,9 +209,9 @@ const TokenSet* Matcher::allowed_if_ready() {
   Family& f = *impl_->family;
   const std::unique_lock lock(f.mutex, std::try_to_lock);
   if (!lock) return nullptr;
-  if (impl_->finished) return &f.engine->masks().set(kEmptySet);
+  if (impl_->finished) return &f.masks->set(kEmptySet);
   SetId set;
-  return f.reader.known(impl_->now, set) ? &f.engine->masks().set(set) : nullptr;
+  return MaskReader(f.stack, *f.masks).known(impl_->now, set) ? &f.masks->set(set) : nullptr;
 }
 
 bool Matcher::allows(TokenId token) { return impl_->in_range(token) && allowed().contains(token); }
@@ -175,14 +231,18 @@ void Matcher::commit_bytes(std::string_view text) {
   Impl& m = *impl_;
   Family& f = *m.family;
   const std::scoped_lock lock(f.mutex);
-  if (m.finished && !text.empty()) throw RejectedToken("the sequence is finished: an end-of-generation token was committed", 0);
+  if (m.finished && !text.empty())
+    throw RejectedToken("the sequence is finished: an end-of-generation token was committed", 0);
   f.stack.heads(m.now, f.heads);
   const std::size_t taken = m.take(text);
   if (taken != text.size()) {
     f.stack.collect();
     throw RejectedToken("the grammar does not allow byte " + std::to_string(taken) + " of the text", taken);
   }
-  if (!text.empty()) m.move_to(f.heads, kText);
+  if (!text.empty()) {
+    m.texts[m.history.size()] = text;
+    m.move_to(f.heads, kText);
+  }
   f.stack.collect();
 }
 
@@ -218,8 +278,8 @@ void Matcher::rollback(std::size_t commits) {
   Impl& m = *impl_;
   const std::scoped_lock lock(m.family->mutex);
   if (commits > m.history.size()) {
-    throw std::out_of_range("cannot roll back " + std::to_string(commits) + " commits: " + std::to_string(m.history.size()) +
-                            " are remembered");
+    throw std::out_of_range("cannot roll back " + std::to_string(commits) +
+                            " commits: " + std::to_string(m.history.size()) + " are remembered");
   }
   if (commits == 0) return;
   Stack& stack = m.family->stack;
@@ -227,6 +287,7 @@ void Matcher::rollback(std::size_t commits) {
   const StackId back = m.history[size].configuration;
   stack.retain(back);
   m.history.truncate(stack, size);
+  m.texts.erase(m.texts.lower_bound(size), m.texts.end());
   stack.release(m.now);
   m.now = back;
   m.finished = false;
@@ -238,6 +299,7 @@ void Matcher::reset() {
   const std::scoped_lock lock(m.family->mutex);
   Stack& stack = m.family->stack;
   m.history.clear(stack);
+  m.texts.clear();
   stack.release(m.now);
   m.start();
   stack.collect();
@@ -246,14 +308,49 @@ void Matcher::reset() {
 std::size_t Matcher::commits() const { return impl_->history.size(); }
 
 Matcher::Explanation Matcher::explain(TokenId id) {
-  Explanation e;
   Impl& m = *impl_;
+  Explanation e;
+  const std::string name = "token " + std::to_string(id);
   if (!m.in_range(id)) {
-    e.reason = "token " + std::to_string(id) + " is not in the vocabulary, which has ids 0 to " + std::to_string(m.vocabulary().size() - 1);
+    e.reason = name + " is not in the vocabulary, which has ids 0 to " + std::to_string(m.vocabulary().size() - 1);
     return e;
   }
   e.allowed = allows(id);
-  e.reason = e.allowed ? "allowed" : "not allowed";
+  const Token& token = m.vocabulary().token(id);
+  const std::string shown = name + " (" + quoted(token.bytes.empty() ? token.name : token.bytes) + ")";
+  if (e.allowed) {
+    e.reason = shown + (token.end_of_generation ? " is allowed: the text is a sentence" : " is allowed");
+    return e;
+  }
+  Family& f = *m.family;
+  const std::scoped_lock lock(f.mutex);
+  if (m.finished) {
+    e.reason = shown + " is not allowed: the sequence is finished, an end-of-generation token was committed";
+    return e;
+  }
+  std::string text;
+  bool complete = m.text_so_far(text);
+  f.stack.heads(m.now, f.heads);
+  if (token.end_of_generation) {
+    e.reason = shown + " is not allowed: the text is not a sentence yet";
+  } else if (token.control) {
+    e.reason = shown + " is not allowed: a control token is admitted only by a token literal of the grammar";
+  } else if (token.bytes.empty()) {
+    e.reason = shown + " is not allowed: it has no bytes";
+  } else {
+    e.failed_at = m.take(token.bytes);
+    text += token.bytes.substr(0, e.failed_at);
+    e.reason = shown + " is not allowed: its byte " + std::to_string(e.failed_at) + ", " +
+               quoted(token.bytes.substr(e.failed_at, 1)) + ", cannot come there";
+  }
+  bool tokens = false;
+  e.expected_bytes = describe(m.next_bytes(f.heads, tokens));
+  if (complete) e.expected = expected_terminals(*m.constraint().grammar, text);
+  if (m.accepts(f.heads)) e.expected.push_back("the end of the text");
+  std::string list;
+  for (const std::string& terminal : e.expected) list += (list.empty() ? "; expected " : ", or ") + terminal;
+  e.reason += list.empty() && !e.expected_bytes.empty() ? "; expected " + e.expected_bytes : list;
+  f.stack.collect();
   return e;
 }
 

@@ -88,7 +88,8 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
     const Token& t = tokens[i];
     if (t.bytes.empty() || t.control || t.end_of_generation) continue;
     std::uint64_t head = 0;
-    for (std::size_t k = 0; k < 8; ++k) head = head << 8 | (k < t.bytes.size() ? static_cast<std::uint8_t>(t.bytes[k]) : 0u);
+    for (std::size_t k = 0; k < 8; ++k)
+      head = head << 8 | (k < t.bytes.size() ? static_cast<std::uint8_t>(t.bytes[k]) : 0u);
     keys.push_back({head, static_cast<TokenId>(i)});
     total += t.bytes.size();
     universe_[i / 32] |= 1u << (i % 32);
@@ -101,20 +102,25 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
   });
 
   nodes_.reserve(total / 2 + 2);
-  nodes_.push_back({0, 0, 0, 0, 0, 0});
+  nodes_.push_back({});
   std::vector<std::uint32_t> path{0};  // nodes from the root to the last token
   std::string_view last;
   for (const Key& key : keys) {
     const std::string_view now = bytes(key.id);
     std::size_t common = 0;
     while (common < last.size() && common < now.size() && last[common] == now[common]) ++common;
-    for (std::size_t d = path.size(); d-- > common + 1;) nodes_[path[d]].end = static_cast<std::uint32_t>(nodes_.size());
+    for (std::size_t d = path.size(); d-- > common + 1;)
+      nodes_[path[d]].end = static_cast<std::uint32_t>(nodes_.size());
     path.resize(common + 1);
     for (std::size_t d = common; d < now.size(); ++d) {
       path.push_back(static_cast<std::uint32_t>(nodes_.size()));
-      // Depth and height saturate at 65,535: tokens longer than that only lose the skipping of subtrees.
-      const auto depth = static_cast<std::uint16_t>(std::min<std::size_t>(d + 1, 0xFFFF));
-      nodes_.push_back({0, static_cast<std::uint32_t>(ids_.size()), depth, 0, static_cast<std::uint8_t>(now[d]), 0});
+      nodes_.push_back({.groups_below = 0,
+                        .end = 0,
+                        .ordinal = static_cast<std::uint32_t>(ids_.size()),
+                        .ordinal_end = 0,
+                        .depth = static_cast<std::uint16_t>(d + 1),
+                        .byte = static_cast<std::uint8_t>(now[d]),
+                        .utf8 = 0});
     }
     ids_.push_back(key.id);
     last = now;
@@ -123,13 +129,11 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
   for (std::uint32_t i : path) nodes_[i].end = n;
 
   // Bottom up: a node's children come after it.
-  groups_.assign(n, 0);
   for (std::uint32_t i = n; i-- > 0;) {
     Node& node = nodes_[i];
     node.utf8 = 0xFF;
     for (std::uint32_t c = i + 1; c < node.end; c = nodes_[c].end) {
-      groups_[i] |= groups_[c] | std::uint64_t{1} << kGroups[nodes_[c].byte];
-      node.height = std::max<std::uint16_t>(node.height, static_cast<std::uint16_t>(std::min(nodes_[c].height + 1, 0xFFFF)));
+      node.groups_below |= nodes_[c].groups_below | std::uint64_t{1} << kGroups[nodes_[c].byte];
       for (unsigned s = 0; s < utf8::Invalid; ++s) {
         const utf8::State t = utf8::next(static_cast<utf8::State>(s), nodes_[c].byte);
         const bool fine = t != utf8::Invalid && (nodes_[c].utf8 >> t & 1);
@@ -142,11 +146,15 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
   by_byte_.resize(n > 0 ? n - 1 : 0);
   auto at = first_of_byte_;
   for (std::uint32_t i = 1; i < n; ++i) by_byte_[at[nodes_[i].byte]++] = i;
-  nodes_.push_back({n + 1, static_cast<std::uint32_t>(ids_.size()), 0, 0, 0, 0});
+  Node sentinel{};
+  sentinel.end = n + 1;
+  sentinel.ordinal = sentinel.ordinal_end = static_cast<std::uint32_t>(ids_.size());
+  nodes_.push_back(sentinel);
+  for (std::uint32_t i = 0; i < n; ++i) nodes_[i].ordinal_end = nodes_[nodes_[i].end].ordinal;
 }
 
 std::size_t TokenTrie::bytes() const {
-  return nodes_.capacity() * sizeof(Node) + groups_.capacity() * 8 + ids_.capacity() * 4 + by_byte_.capacity() * 4;
+  return nodes_.capacity() * sizeof(Node) + ids_.capacity() * 4 + by_byte_.capacity() * 4;
 }
 
 }  // namespace glr

@@ -4,7 +4,7 @@
 // range of ordinals, and the nodes under a node one contiguous range of indices. Tokens with equal bytes
 // share a node. Control tokens, end-of-generation tokens and tokens without bytes are not in the trie.
 //
-// Built once: O(total bytes) after an O(n log n) sort; 16 bytes a node and 4 bytes a node for by_byte().
+// Built once: O(total bytes) after an O(n log n) sort; 24 bytes a node and 4 bytes a node for by_byte().
 // Immutable, so any thread may read it.
 #pragma once
 
@@ -25,12 +25,14 @@ std::span<const std::uint8_t> bytes_of_group(unsigned group);
 
 class TokenTrie {
  public:
+  // Laid out so that a walk touches one place a node: memory latency is what a walk costs.
   struct Node {
-    std::uint32_t end;      // index after the subtree
-    std::uint32_t ordinal;  // of the first token at or below this node; the own ones come first
-    std::uint16_t depth;    // 0: the root
-    std::uint16_t height;   // longest path below
-    std::uint8_t byte;      // on the edge from the parent
+    std::uint64_t groups_below;  // groups of the bytes on the edges strictly below
+    std::uint32_t end;           // index after the subtree
+    std::uint32_t ordinal;       // of the first token at or below this node; the own ones come first
+    std::uint32_t ordinal_end;   // after the last token at or below
+    std::uint16_t depth;         // 0: the root
+    std::uint8_t byte;           // on the edge from the parent
     // Bit s: everything below is well-formed UTF-8 (possibly cut short at a token's end) when the
     // decoder is in state s here; see utf8.hpp.
     std::uint8_t utf8;
@@ -43,8 +45,6 @@ class TokenTrie {
   std::uint32_t ordinals() const { return static_cast<std::uint32_t>(ids_.size()); }
   TokenId id(std::uint32_t ordinal) const { return ids_[ordinal]; }
 
-  // Groups of the bytes on the edges strictly below the node.
-  std::uint64_t groups_below(std::uint32_t i) const { return groups_[i]; }
   // Nodes whose edge carries the byte, ascending.
   std::span<const std::uint32_t> by_byte(std::uint8_t byte) const {
     return std::span(by_byte_).subspan(first_of_byte_[byte], first_of_byte_[byte + 1u] - first_of_byte_[byte]);
@@ -55,7 +55,6 @@ class TokenTrie {
 
  private:
   std::vector<Node> nodes_;
-  std::vector<std::uint64_t> groups_;
   std::vector<TokenId> ids_;
   std::vector<std::uint32_t> by_byte_;
   std::array<std::uint32_t, 257> first_of_byte_{};

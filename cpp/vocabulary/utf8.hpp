@@ -21,14 +21,22 @@ constexpr State next(State s, std::uint8_t b) {
       if (b == 0xF0) return AfterF0;
       if (within(0xF1, 0xF3)) return Three;
       return b == 0xF4 ? AfterF4 : Invalid;
-    case One: return within(0x80, 0xBF) ? Boundary : Invalid;
-    case Two: return within(0x80, 0xBF) ? One : Invalid;
-    case Three: return within(0x80, 0xBF) ? Two : Invalid;
-    case AfterE0: return within(0xA0, 0xBF) ? One : Invalid;
-    case AfterED: return within(0x80, 0x9F) ? One : Invalid;
-    case AfterF0: return within(0x90, 0xBF) ? Two : Invalid;
-    case AfterF4: return within(0x80, 0x8F) ? Two : Invalid;
-    case Invalid: break;
+    case One:
+      return within(0x80, 0xBF) ? Boundary : Invalid;
+    case Two:
+      return within(0x80, 0xBF) ? One : Invalid;
+    case Three:
+      return within(0x80, 0xBF) ? Two : Invalid;
+    case AfterE0:
+      return within(0xA0, 0xBF) ? One : Invalid;
+    case AfterED:
+      return within(0x80, 0x9F) ? One : Invalid;
+    case AfterF0:
+      return within(0x90, 0xBF) ? Two : Invalid;
+    case AfterF4:
+      return within(0x80, 0x8F) ? Two : Invalid;
+    case Invalid:
+      break;
   }
   return Invalid;
 }

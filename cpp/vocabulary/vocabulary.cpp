@@ -1,16 +1,25 @@
 #include "glrsampler/vocabulary.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "support/sha256.hpp"
 #include "vocabulary/trie.hpp"
 
 namespace glr {
 
+namespace {
+constexpr std::size_t kLongestToken = 0xFFFF;  // bytes; a depth in the trie is 16 bits
+}  // namespace
+
 Vocabulary::Vocabulary(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
   Sha256 sha;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const Token& t = tokens_[i];
+    if (t.bytes.size() > kLongestToken) {
+      throw std::invalid_argument("token " + std::to_string(i) + " has " + std::to_string(t.bytes.size()) +
+                                  " bytes; at most " + std::to_string(kLongestToken) + " are possible");
+    }
     if (t.end_of_generation) end_tokens_.push_back(static_cast<TokenId>(i));
     longest_token_ = std::max(longest_token_, t.bytes.size());
     sha.update_sized(t.bytes);

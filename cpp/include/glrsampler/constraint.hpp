@@ -22,10 +22,10 @@ struct Limits {
 enum class Mode : std::uint8_t { Lazy, Eager, Background };
 
 struct ConstraintStats {
-  std::uint64_t states = 0;       // expressions the machine has been in
-  std::uint64_t frames = 0;       // expressions that were pushed
-  std::uint64_t entries = 0;      // of the mask automaton
-  std::uint64_t bytes = 0;        // of all that the constraint keeps alive
+  std::uint64_t states = 0;   // expressions the machine has been in
+  std::uint64_t frames = 0;   // expressions that were pushed
+  std::uint64_t entries = 0;  // of the mask automaton
+  std::uint64_t bytes = 0;    // of all that the constraint keeps alive
   double compile_ms = 0;
 };
 
@@ -34,8 +34,8 @@ class Constraint {
  public:
   // Throws GrammarError (a token literal that is no token of the vocabulary) or BudgetError.
   static std::shared_ptr<const Constraint> compile(std::shared_ptr<const Grammar> grammar,
-                                                   std::shared_ptr<const Vocabulary> vocabulary,
-                                                   Mode mode = Mode::Lazy, const Limits& limits = {});
+                                                   std::shared_ptr<const Vocabulary> vocabulary, Mode mode = Mode::Lazy,
+                                                   const Limits& limits = {});
   ~Constraint();
   Constraint(const Constraint&) = delete;
   Constraint& operator=(const Constraint&) = delete;

@@ -17,9 +17,9 @@ namespace glr {
 using TokenId = std::int32_t;
 
 struct Token {
-  std::string bytes;             // what the token adds to the text; empty for control and unused tokens
-  std::string name;              // the text a token literal names it by (`<think>`), empty when it has none
-  bool control = false;          // never reachable through bytes, only through a token literal
+  std::string bytes;               // what the token adds to the text; empty for control and unused tokens
+  std::string name;                // the text a token literal names it by (`<think>`), empty when it has none
+  bool control = false;            // never reachable through bytes, only through a token literal
   bool end_of_generation = false;  // allowed exactly when the text is a whole sentence
 };
 
@@ -31,6 +31,7 @@ class TokenTrie;
 // vocabulary finds what the first one computed.
 class Vocabulary {
  public:
+  // Throws std::invalid_argument for a token of more than 65,535 bytes.
   explicit Vocabulary(std::vector<Token> tokens);
   ~Vocabulary();
   Vocabulary(const Vocabulary&) = delete;
