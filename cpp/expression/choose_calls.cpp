@@ -23,9 +23,9 @@ namespace glr {
 
 namespace {
 
-constexpr std::uint32_t kLargeRule = 200;        // factors; below it sharing saves less than a frame costs
+constexpr std::uint32_t kLargeRule = 200;         // factors; below it sharing saves less than a frame costs
 constexpr std::uint32_t kLargestCaller = 20'000;  // factors; substitution stops there
-constexpr unsigned kWideLoop = 32;               // bytes a loop may begin with: a walk of it visits much of the trie
+constexpr unsigned kWideLoop = 32;                // bytes a loop may begin with: a walk of it visits much of the trie
 
 // Bytes a call-free term can begin with.
 ByteSet first_bytes(const ExpressionStore& t, ExprId id) {
@@ -100,33 +100,40 @@ void loop_right_recursion(Rules& rules, std::uint32_t rule) {
   rules.bodies[rule] = t.concat(loop, t.alternation(std::move(other)));
 }
 
-// The call graph while substitution is decided on it: terms are rebuilt once, at the end.
+// The call graph while substitution is decided on it: terms are rebuilt once, at the end. The root is a node
+// like the rules, the last one, and stays.
 class Substitution {
  public:
-  explicit Substitution(const Rules& rules) : rules_(rules), nodes_(rules.bodies.size()) {
+  explicit Substitution(const Rules& rules) : rules_(rules), nodes_(rules.bodies.size() + 1) {
+    const ExpressionStore& t = rules.terms;
+    std::vector<std::uint16_t> deepest(t.size());  // head_depth of the term and of all that it may become
+    for (ExprId id = 0; id < deepest.size(); ++id) {
+      deepest[id] = t[id].head_depth;
+      for (ExprId operand : t.operands(t[id])) deepest[id] = std::max(deepest[id], deepest[operand]);
+    }
     for (std::uint32_t r = 0; r < nodes_.size(); ++r) {
-      const Expr& body = rules.terms[rules.bodies[r]];
-      nodes_[r].size = body.size;
-      nodes_[r].depth = body.head_depth;
-      nodes_[r].calls = calls_in(rules.terms, rules.bodies[r]);
-      for (const auto& [callee, count] : nodes_[r].calls) {
+      const ExprId body = r == rules.bodies.size() ? rules.root : rules.bodies[r];
+      nodes_[r].size = t[body].size;
+      nodes_[r].depth = deepest[body];
+      for (const auto& [callee, count] : calls_in(t, body)) {
+        nodes_[r].calls[callee] = {count, nodes_[r].depth};
         nodes_[callee].callers.insert(r);
         nodes_[callee].uses += count;
       }
     }
-    for (const auto& [callee, count] : calls_in(rules.terms, rules.root)) nodes_[callee].uses += count;
   }
 
   // By rule: whether it is substituted. No cycle of calls consists of such rules alone.
   std::vector<bool> decide() {
-    std::vector<bool> substituted(nodes_.size());
+    const std::size_t rules = rules_.bodies.size();
+    std::vector<bool> substituted(rules);
     std::set<std::pair<std::uint64_t, std::uint32_t>> turn;
     const auto weight = [&](std::uint32_t r) {
       const Node& n = nodes_[r];
       return n.uses <= 1 ? 0 : static_cast<std::uint64_t>(n.uses) * n.size;
     };
-    std::vector<std::uint64_t> queued(nodes_.size());
-    for (std::uint32_t r = 0; r < nodes_.size(); ++r) turn.emplace(queued[r] = weight(r), r);
+    std::vector<std::uint64_t> queued(rules);
+    for (std::uint32_t r = 0; r < rules; ++r) turn.emplace(queued[r] = weight(r), r);
     while (!turn.empty()) {
       const std::uint32_t r = turn.begin()->second;
       turn.erase(turn.begin());
@@ -142,23 +149,31 @@ class Substitution {
   }
 
  private:
+  struct Call {
+    std::uint64_t count = 0;
+    std::uint64_t depth = 0;  // at most so deep in the caller
+  };
   struct Node {
-    std::map<std::uint32_t, std::uint32_t> calls;
+    std::map<std::uint32_t, Call> calls;
     std::set<std::uint32_t> callers;
     std::uint64_t uses = 0;
     std::uint64_t size = 0;
     std::uint64_t depth = 0;
   };
+  static constexpr std::uint64_t kMany = 1u << 20;
 
   bool may_substitute(std::uint32_t r) {
     const Node& n = nodes_[r];
     if (n.calls.contains(r)) return false;
     if (n.uses > 1) {
       if (n.size > kLargeRule) return false;
-      if (has_wide_loop(rules_.terms, rules_.bodies[r]) && !ends_in_wide_loop(rules_.terms, rules_.bodies[r])) return false;
+      if (has_wide_loop(rules_.terms, rules_.bodies[r]) && !ends_in_wide_loop(rules_.terms, rules_.bodies[r]))
+        return false;
     }
     return std::all_of(n.callers.begin(), n.callers.end(), [&](std::uint32_t c) {
-      return nodes_[c].depth + n.depth <= kMaxHeadDepth && (n.uses <= 1 || nodes_[c].size + n.size <= kLargestCaller);
+      const Call& call = nodes_[c].calls.at(r);
+      const bool fits = n.uses <= 1 || nodes_[c].size + call.count * n.size <= kLargestCaller;
+      return fits && call.depth + n.depth <= kMaxHeadDepth;
     });
   }
 
@@ -166,20 +181,21 @@ class Substitution {
     const Node& gone = nodes_[r];
     for (std::uint32_t c : gone.callers) {
       Node& caller = nodes_[c];
-      const std::uint32_t count = caller.calls.at(r);
+      const Call at = caller.calls.at(r);
       caller.calls.erase(r);
-      caller.size = std::min<std::uint64_t>(caller.size + count * gone.size, 1u << 30);
-      caller.depth += gone.depth;
-      for (const auto& [callee, times] : gone.calls) {
-        std::uint32_t& n = caller.calls[callee];
-        n = static_cast<std::uint32_t>(std::min<std::uint64_t>(n + std::uint64_t{times} * count, 1u << 20));
+      caller.size = std::min<std::uint64_t>(caller.size + at.count * gone.size, 1u << 30);
+      caller.depth = std::max(caller.depth, at.depth + gone.depth);
+      for (const auto& [callee, call] : gone.calls) {
+        Call& now = caller.calls[callee];
+        now.count = std::min(now.count + call.count * at.count, kMany);
+        now.depth = std::max(now.depth, at.depth + call.depth);
         nodes_[callee].callers.insert(c);
-        nodes_[callee].uses = std::min<std::uint64_t>(nodes_[callee].uses + std::uint64_t{times} * count, 1u << 20);
+        nodes_[callee].uses = std::min(nodes_[callee].uses + call.count * at.count, kMany);
       }
     }
-    for (const auto& [callee, times] : gone.calls) {
+    for (const auto& [callee, call] : gone.calls) {
       nodes_[callee].callers.erase(r);
-      nodes_[callee].uses -= std::min<std::uint64_t>(nodes_[callee].uses, times);
+      nodes_[callee].uses -= std::min(nodes_[callee].uses, call.count);
     }
   }
 
@@ -195,8 +211,10 @@ std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, Ex
   std::vector<ExprId> todo{id};
   const auto visit = [&](ExprId at) {
     const Expr& e = terms[at];
-    if (e.kind == ExprKind::Call) ++found[e.a];
-    else if (e.calls && !std::exchange(seen[at], true)) todo.push_back(at);
+    if (e.kind == ExprKind::Call)
+      ++found[e.a];
+    else if (e.calls && !std::exchange(seen[at], true))
+      todo.push_back(at);
   };
   todo.clear();
   visit(id);
@@ -230,16 +248,19 @@ void choose_calls(Rules& rules) {
 
   // Wide loops inside a longer sequence: `loop end` becomes a rule of its own.
   std::unordered_map<ExprId, std::uint32_t> cut;
-  Rewriter cut_out(t, [&](ExprId id, ExprId rebuilt) {
-    const Expr e = t[rebuilt];
-    if (t[id].kind != ExprKind::Concat || e.kind != ExprKind::Concat || !wide_loop(t, e.a)) return rebuilt;
-    const Expr rest = t[e.b];
-    if (rest.kind != ExprKind::Concat || t[rest.a].nullable || t[rest.a].calls) return rebuilt;
-    const ExprId unit = t.concat(e.a, rest.a);
-    const auto [it, fresh] = cut.emplace(unit, 0);
-    if (fresh) it->second = rules.add(unit);
-    return t.concat(t.call(it->second), rest.b);
-  });
+  Rewriter cut_out(
+      t,
+      [&](ExprId id, ExprId rebuilt) {
+        const Expr e = t[rebuilt];
+        if (t[id].kind != ExprKind::Concat || e.kind != ExprKind::Concat || !wide_loop(t, e.a)) return rebuilt;
+        const Expr rest = t[e.b];
+        if (rest.kind != ExprKind::Concat || t[rest.a].nullable || t[rest.a].calls) return rebuilt;
+        const ExprId unit = t.concat(e.a, rest.a);
+        const auto [it, fresh] = cut.emplace(unit, 0);
+        if (fresh) it->second = rules.add(unit);
+        return t.concat(t.call(it->second), rest.b);
+      },
+      false);
   const std::size_t count = rules.bodies.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (!substituted[r]) {

@@ -41,23 +41,33 @@ unsigned ByteSet::count() const {
 ExpressionStore::ExpressionStore() {
   terms_.push_back(Expr{.kind = ExprKind::Nothing});
   terms_.push_back(Expr{.kind = ExprKind::Empty, .nullable = true});
+  ByteSet all;
+  all.insert(0, 255);
+  star(bytes(all));  // kAnything
 }
 
 std::size_t ExpressionStore::bytes() const {
   std::size_t lists = 0;
   for (std::size_t i = 0; i < lists_.size(); ++i) lists += lists_[i].capacity() * sizeof(ExprId);
   // An index entry is a hash node of about 40 bytes and its share of the buckets.
-  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists + (term_index_.size() + set_index_.size()) * 48;
+  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists +
+         (term_index_.size() + set_index_.size()) * 48;
 }
 
 std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
   switch (e.kind) {
-    case ExprKind::Concat: return {&e.a, 2};
-    case ExprKind::Alternation: return lists_[e.a];
+    case ExprKind::Concat:
+      return {&e.a, 2};
+    case ExprKind::Alternation:
+    case ExprKind::And:
+      return lists_[e.a];
     case ExprKind::Star:
     case ExprKind::Repeat:
-    case ExprKind::Endless: return {&e.a, 1};
-    default: return {};
+    case ExprKind::Endless:
+    case ExprKind::Not:
+      return {&e.a, 1};
+    default:
+      return {};
   }
 }
 
@@ -92,8 +102,10 @@ ExprId ExpressionStore::intern(Expr e) {
     if (o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max) return it->second;
   }
   for (ExprId operand : operands(e)) {
-    e.counted = e.counted || terms_[operand].counted;
+    // What a counter under an intersection or a complement allows is no matter of its bound alone.
+    e.counted = e.counted || (terms_[operand].counted && e.kind != ExprKind::Not);
     e.calls = e.calls || terms_[operand].calls;
+    e.boolean = e.boolean || terms_[operand].boolean;
   }
   const auto id = static_cast<ExprId>(terms_.size());
   e.trailing_star = e.kind == ExprKind::Star ? id : e.kind == ExprKind::Concat ? terms_[e.b].trailing_star : kNothing;
@@ -142,6 +154,7 @@ ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
   spine.push_back(last);
   for (std::size_t i = spine.size(); i-- > 0;) {
     const ExprId h = spine[i];
+    if (rest == kAnything && terms_[h].nullable) continue;
     if (h == rest && terms_[h].kind == ExprKind::Star) continue;  // x* x* = x*
     if (terms_[h].kind == ExprKind::Star && leading_star(rest) == h) continue;
     const Expr& x = terms_[h];
@@ -190,16 +203,21 @@ ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth) {
   std::vector<ExprId> out;
   for (ExprId m : members) {
     const Expr& e = terms_[m];
-    if (m == kEmpty) out.push_back(m);
-    else if (e.kind == ExprKind::Concat) parts.push_back({e.a, e.b, m});
-    else parts.push_back({m, kEmpty, m});
+    if (m == kEmpty)
+      out.push_back(m);
+    else if (e.kind == ExprKind::Concat)
+      parts.push_back({e.a, e.b, m});
+    else
+      parts.push_back({m, kEmpty, m});
   }
-  std::sort(parts.begin(), parts.end(), [](const Part& x, const Part& y) { return x.head != y.head ? x.head < y.head : x.rest < y.rest; });
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& x, const Part& y) { return x.head != y.head ? x.head < y.head : x.rest < y.rest; });
   std::vector<Part> grouped;
   for (std::size_t i = 0, j; i < parts.size(); i = j) {
     for (j = i + 1; j < parts.size() && parts[j].head == parts[i].head;) ++j;
     if (j == i + 1 || depth >= kMaxFactoring) {
-      grouped.insert(grouped.end(), parts.begin() + static_cast<std::ptrdiff_t>(i), parts.begin() + static_cast<std::ptrdiff_t>(j));
+      grouped.insert(grouped.end(), parts.begin() + static_cast<std::ptrdiff_t>(i),
+                     parts.begin() + static_cast<std::ptrdiff_t>(j));
       continue;
     }
     // The common prefix of the whole group is taken off in a loop; recursion is left for real branches.
@@ -260,25 +278,31 @@ ExprId ExpressionStore::intern_alternation(std::vector<ExprId> members) {
   }
   if (flat.empty()) return kNothing;
   if (flat.size() == 1) return flat[0];
+  if (std::ranges::binary_search(flat, kAnything)) return kAnything;
+  return intern_list(ExprKind::Alternation, std::move(flat));
+}
 
-  std::uint64_t h = hash_words(flat, 7);
+ExprId ExpressionStore::intern_list(ExprKind kind, std::vector<ExprId> list) {
+  const bool all = kind == ExprKind::And;
+  std::uint64_t h = hash_words(list, all ? 11 : 7);
   const auto [first, last] = term_index_.equal_range(h);
   for (auto it = first; it != last; ++it) {
     const Expr& o = terms_[it->second];
-    if (o.kind == ExprKind::Alternation && lists_[o.a] == flat) return it->second;
+    if (o.kind == kind && lists_[o.a] == list) return it->second;
   }
-  Expr e{.kind = ExprKind::Alternation};
-  e.b = static_cast<std::uint32_t>(flat.size());
+  Expr e{.kind = kind, .nullable = all, .boolean = all};
+  e.b = static_cast<std::uint32_t>(list.size());
   e.size = 0;
-  for (ExprId m : flat) {
+  for (ExprId m : list) {
     const Expr& x = terms_[m];
-    e.nullable = e.nullable || x.nullable;
-    e.counted = e.counted || x.counted;
+    e.nullable = all ? e.nullable && x.nullable : e.nullable || x.nullable;
+    e.counted = !all && (e.counted || x.counted);
     e.calls = e.calls || x.calls;
+    e.boolean = e.boolean || x.boolean;
     e.size = add_sizes(e.size, x.size);
     e.head_depth = std::max(e.head_depth, deeper(x.head_depth));
   }
-  e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(flat)));
+  e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(list)));
   const auto id = static_cast<ExprId>(terms_.push_back(e));
   term_index_.emplace(h, id);
   return id;
@@ -353,22 +377,91 @@ ExprId ExpressionStore::nonempty(ExprId id) {
       for (ExprId m : alternatives(id)) members.push_back(nonempty(m));
       return alternation(std::move(members));
     }
-    case ExprKind::Concat: return alternation(concat(nonempty(e.a), e.b), nonempty(e.b));
-    case ExprKind::Star: return concat(e.a, id);
-    case ExprKind::Repeat: return concat(e.a, repeat(e.a, 0, e.max == kNoMax ? kNoMax : e.max - 1));
-    default: return kNothing;
+    case ExprKind::Concat:
+      return alternation(concat(nonempty(e.a), e.b), nonempty(e.b));
+    case ExprKind::Star:
+      return concat(e.a, id);
+    case ExprKind::Repeat:
+      return concat(e.a, repeat(e.a, 0, e.max == kNoMax ? kNoMax : e.max - 1));
+    case ExprKind::And: {
+      const auto list = operands(terms_[id]);
+      std::vector<ExprId> members(list.begin(), list.end());
+      members[0] = nonempty(members[0]);
+      return intersection(std::move(members));
+    }
+    case ExprKind::Not:
+      return complement(optional(e.a));
+    default:
+      return kNothing;
   }
 }
 
-ExprId ExpressionStore::without_trailing_star(ExprId id) {
-  std::vector<ExprId> spine;
-  while (terms_[id].kind == ExprKind::Concat) {
-    spine.push_back(terms_[id].a);
-    id = terms_[id].b;
+ExprId ExpressionStore::intersection(std::vector<ExprId> members) {
+  std::vector<ExprId> flat;
+  bool texts = true;  // some byte set that all byte sets allow
+  bool sets = false;
+  ByteSet common;
+  common.insert(0, 255);
+  for (ExprId m : members) {
+    const Expr& e = terms_[m];
+    if (m == kNothing) return kNothing;
+    if (m == kAnything) continue;
+    if (e.kind == ExprKind::And) {
+      const auto list = operands(e);
+      flat.insert(flat.end(), list.begin(), list.end());
+    } else {
+      flat.push_back(m);
+    }
   }
-  ExprId e = kEmpty;
-  for (std::size_t i = spine.size(); i-- > 0;) e = concat(spine[i], e);
-  return e;
+  std::erase_if(flat, [&](ExprId m) {
+    if (terms_[m].kind != ExprKind::Bytes) return false;
+    const ByteSet& set = byte_set(terms_[m]);
+    for (std::size_t i = 0; i < 4; ++i) common.words[i] &= set.words[i];
+    sets = true;
+    texts = !common.empty();
+    return true;
+  });
+  if (!texts) return kNothing;
+  if (sets) flat.push_back(bytes(common));
+  std::sort(flat.begin(), flat.end());
+  flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+  if (flat.empty()) return kAnything;
+  if (flat.size() == 1) return flat[0];
+  if (flat[0] == kEmpty) {
+    return std::ranges::all_of(flat, [&](ExprId m) { return terms_[m].nullable; }) ? kEmpty : kNothing;
+  }
+  for (ExprId m : flat) {
+    if (terms_[m].kind == ExprKind::Not && std::ranges::binary_search(flat, terms_[m].a)) return kNothing;
+  }
+  const auto choice =
+      std::ranges::find_if(flat, [&](ExprId m) { return terms_[m].kind == ExprKind::Alternation && terms_[m].calls; });
+  if (choice == flat.end()) return intern_list(ExprKind::And, std::move(flat));
+
+  // (x | call y | ...) & z = (x & z) | (call y & z) | ...; what calls nothing stays together.
+  std::vector<ExprId> alternatives;
+  std::vector<ExprId> plain;
+  for (ExprId m : this->alternatives(*choice)) (terms_[m].calls ? alternatives : plain).push_back(m);
+  if (!plain.empty()) alternatives.push_back(alternation(std::move(plain)));
+  flat.erase(choice);
+  for (ExprId& alternative : alternatives) {
+    std::vector<ExprId> with = flat;
+    with.push_back(alternative);
+    alternative = intersection(std::move(with));
+  }
+  return alternation(std::move(alternatives));
+}
+
+ExprId ExpressionStore::complement(ExprId x) {
+  if (x == kNothing) return kAnything;
+  if (x == kAnything) return kNothing;
+  const Expr& e = terms_[x];
+  if (e.kind == ExprKind::Not) return e.a;
+  return intern({.kind = ExprKind::Not,
+                 .nullable = !e.nullable,
+                 .boolean = true,
+                 .head_depth = deeper(e.head_depth),
+                 .size = add_sizes(e.size, 1),
+                 .a = x});
 }
 
 ExprId ExpressionStore::leading_star(ExprId id) const {

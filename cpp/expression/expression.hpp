@@ -10,6 +10,9 @@
 //   - an operand's id is smaller than the id of the term it stands in;
 //   - a called rule never derives the empty text (lowering sees to that), so a call is never nullable;
 //   - the body of a repetition is never nullable: x* and x{m,n} are rewritten with x without the empty text;
+//   - the operands of an intersection or a complement are regular: a call in one of them is of a rule that is not
+//     recursive or right-linear, so its derivatives are found by going on in the body, with no frame;
+//   - an intersection or a complement may stand for no text at all; Machine keeps such terms out of states and frames;
 //   - the first factor of a concatenation is neither a concatenation nor empty;
 //   - head_depth is at most about kMaxHeadDepth for lowered terms, so the functions that follow the first
 //     factors of a term may recurse.
@@ -28,8 +31,9 @@
 namespace glr {
 
 using ExprId = std::uint32_t;
-inline constexpr ExprId kNothing = 0;  // no text at all
-inline constexpr ExprId kEmpty = 1;    // the empty text
+inline constexpr ExprId kNothing = 0;   // no text at all
+inline constexpr ExprId kEmpty = 1;     // the empty text
+inline constexpr ExprId kAnything = 3;  // any text: a star of all bytes
 
 inline constexpr std::uint32_t kNoMax = 0xFFFFFFFF;
 inline constexpr std::uint16_t kMaxHeadDepth = 256;
@@ -45,6 +49,8 @@ enum class ExprKind : std::uint8_t {
   Endless,      // a for ever: what a{m,n} is while m is farther away than any token is long
   Call,         // the text of rule a
   Token,        // one whole model token: token literal a
+  And,          // what all of the list [a, a + b) have in common
+  Not,          // every text that a is not
 };
 
 struct ByteSet {
@@ -67,10 +73,11 @@ struct ByteSet {
 struct Expr {
   ExprKind kind = ExprKind::Nothing;
   bool nullable = false;
-  bool counted = false;      // contains a repetition with a bound above kSmallBound
-  bool calls = false;        // contains a call
+  bool counted = false;  // contains a repetition with a bound above kSmallBound
+  bool calls = false;    // contains a call
+  bool boolean = false;  // contains an intersection or a complement
   std::uint16_t head_depth = 0;
-  std::uint32_t size = 1;    // factors in the tree the term stands for, saturating
+  std::uint32_t size = 1;  // factors in the tree the term stands for, saturating
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t min = 0;
@@ -113,9 +120,11 @@ class ExpressionStore {
   ExprId call(std::uint32_t rule);
   ExprId token(TokenRef ref);
   ExprId nonempty(ExprId x);  // x without the empty text
+  // Flattened, sorted, without neutral elements. Distributed over alternations of which a member calls a rule: that
+  // keeps the derivatives of recursive operands finite (they become alternations of intersections, Antimirov 1996).
+  ExprId intersection(std::vector<ExprId> members);
+  ExprId complement(ExprId x);
 
-  // The term without its last factor, which is a star. O(factors).
-  ExprId without_trailing_star(ExprId id);
   // The first factor when it is a star, else kNothing.
   ExprId leading_star(ExprId id) const;
 
@@ -127,6 +136,8 @@ class ExpressionStore {
  private:
   ExprId intern(Expr e);
   ExprId intern_alternation(std::vector<ExprId> members);
+  // A term of the kind over a list that is sorted and has no duplicates.
+  ExprId intern_list(ExprKind kind, std::vector<ExprId> list);
   ExprId factored(std::vector<ExprId> members, unsigned depth);
   void gather(ExprId id, std::vector<ExprId>& members) const;
 

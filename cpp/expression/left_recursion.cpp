@@ -5,8 +5,8 @@
 //     A_i = Y_i | A_j X_ji | ...          (X_ji: what follows A_j in A_i)
 //
 // solved by elimination with Arden's rule, A = Y | A X  =>  A = Y X* (Arden 1961), exact for any Y and X,
-// also when they call the rules again elsewhere. Since no body is nullable, hidden left recursion is visible as such and a
-// cycle A = A is an X that holds the empty text, which X* ignores.
+// also when they call the rules again elsewhere. Since no body is nullable, hidden left recursion is visible as such
+// and a cycle A = A is an X that holds the empty text, which X* ignores.
 //
 // Elimination may blow up on a large dense component. There the solution is left as right-linear rules
 //
@@ -40,11 +40,14 @@ class Splitter {
   Split operator()(ExprId id) {
     const Expr e = t_[id];
     const auto heads = head_calls(t_, id);
-    const bool touches = std::any_of(heads.begin(), heads.end(), [&](std::uint32_t r) { return component_of_[r] == component_; });
+    const bool touches =
+        std::any_of(heads.begin(), heads.end(), [&](std::uint32_t r) { return component_of_[r] == component_; });
     if (!touches) return {{}, id};
     Split result;
     switch (e.kind) {
-      case ExprKind::Call: result.follow[e.a] = kEmpty; break;
+      case ExprKind::Call:
+        result.follow[e.a] = kEmpty;
+        break;
       case ExprKind::Alternation:
         for (ExprId m : t_.alternatives(id)) join(result, (*this)(m));
         break;
@@ -57,13 +60,20 @@ class Splitter {
         }
         break;
       }
-      case ExprKind::Star: join(result, looped(e.a, id, true)); break;
+      case ExprKind::Star:
+        join(result, looped(e.a, id, true));
+        break;
       case ExprKind::Repeat: {
         const ExprId rest = t_.repeat(e.a, e.min == 0 ? 0 : e.min - 1, e.max == kNoMax ? kNoMax : e.max - 1);
         join(result, looped(e.a, rest, e.min == 0));
         break;
       }
-      default: result.other = id;
+      case ExprKind::And:
+      case ExprKind::Not:
+        throw GrammarError("a rule refers to itself at the beginning of an operand of an intersection or a complement",
+                           0, 0, "a rule that is recursive there reads something before it comes to itself");
+      default:
+        result.other = id;
     }
     return result;
   }
@@ -132,7 +142,9 @@ bool eliminate(Rules& rules, const std::vector<std::uint32_t>& members, std::vec
   return true;
 }
 
-void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const std::vector<Split>& equations) {
+// Only the rules that are still called get a body: in a chain of n rules, one of them, n tail rules, not n * n.
+void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const std::vector<Split>& equations,
+                  const std::vector<bool>& called_outside) {
   ExpressionStore& t = rules.terms;
   const std::size_t n = members.size();
   std::map<std::uint32_t, std::size_t> number;
@@ -162,10 +174,40 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
       }
     }
   }
+  std::vector<std::vector<std::size_t>> before(n);       // k of every A_j = A_k X
+  std::vector<std::vector<std::size_t>> unit_before(n);  // of those with empty X
+  for (std::size_t k = 0; k < n; ++k) {
+    for (const auto& [j, x] : after[k]) before[j].push_back(k);
+    for (std::size_t j : unit[k]) unit_before[j].push_back(k);
+  }
+  // By i, when first asked for: the k that can be turned into an A_i by reading something.
+  std::map<std::size_t, std::vector<bool>> productive;
+  const auto turns_into = [&](std::size_t i) -> const std::vector<bool>& {
+    const auto [it, fresh] = productive.try_emplace(i, n);
+    if (!fresh) return it->second;
+    std::vector<bool> any(n);  // by reading something or nothing
+    std::vector<bool>& something = it->second;
+    std::vector<std::pair<std::size_t, bool>> todo{{i, false}};
+    any[i] = true;
+    while (!todo.empty()) {
+      const auto [j, read] = todo.back();
+      todo.pop_back();
+      const auto reach = [&](std::size_t k, bool reads) {
+        std::vector<bool>& seen = reads ? something : any;
+        if (seen[k]) return;
+        seen[k] = true;
+        todo.emplace_back(k, reads);
+      };
+      for (std::size_t k : before[j]) reach(k, true);
+      for (std::size_t k : unit_before[j]) reach(k, read);
+    }
+    return something;
+  };
   // Tail rule (k, i): what turns an A_k just read into an A_i, at least one step that reads something.
   std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> tails;
   std::vector<std::pair<std::size_t, std::size_t>> todo;
   const auto tail = [&](std::size_t k, std::size_t i) {
+    if (!turns_into(i)[k]) return reaches[k][i] ? kEmpty : kNothing;
     const auto [it, fresh] = tails.emplace(std::pair(k, i), 0);
     if (fresh) {
       it->second = rules.add(kNothing);
@@ -174,7 +216,20 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
     const ExprId call = t.call(it->second);
     return reaches[k][i] ? t.optional(call) : call;
   };
+  std::vector<bool> called(n);
+  for (std::size_t i = 0; i < n; ++i) called[i] = called_outside[members[i]];
+  const auto calls_of = [&](ExprId id) {
+    for (const auto& [rule, count] : calls_in(t, id)) {
+      if (const auto it = number.find(rule); it != number.end()) called[it->second] = true;
+    }
+  };
+  for (const Split& equation : equations) {
+    calls_of(equation.other);
+    for (const auto& [rule, follow] : equation.follow) calls_of(follow);
+  }
   for (std::size_t i = 0; i < n; ++i) {
+    rules.bodies[members[i]] = kNothing;
+    if (!called[i]) continue;
     std::vector<ExprId> alternatives;
     for (std::size_t k = 0; k < n; ++k) {
       if (equations[k].other != kNothing) alternatives.push_back(t.concat(equations[k].other, tail(k, i)));
@@ -191,32 +246,6 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
     }
     rules.bodies[tails.at({k, i})] = t.alternation(std::move(alternatives));
   }
-}
-
-// Tail rules that can never end (no way from k to i) are dropped wherever they are called.
-void drop_unproductive(Rules& rules) {
-  std::vector<bool> productive(rules.bodies.size());
-  for (bool changed = true; changed;) {
-    changed = false;
-    const auto replace = [&](ExprId id, ExprId rebuilt) {
-      const Expr& e = rules.terms[id];
-      return e.kind == ExprKind::Call && !productive[e.a] ? kNothing : rebuilt;
-    };
-    Rewriter rewrite(rules.terms, replace);
-    for (std::size_t r = 0; r < rules.bodies.size(); ++r) {
-      if (!productive[r] && rewrite(rules.bodies[r]) != kNothing) {
-        productive[r] = true;
-        changed = true;
-      }
-    }
-  }
-  const auto replace = [&](ExprId id, ExprId rebuilt) {
-    const Expr& e = rules.terms[id];
-    return e.kind == ExprKind::Call && !productive[e.a] ? kNothing : rebuilt;
-  };
-  Rewriter rewrite(rules.terms, replace);
-  for (ExprId& body : rules.bodies) body = rewrite(body);
-  rules.root = rewrite(rules.root);
 }
 
 }  // namespace
@@ -267,8 +296,10 @@ std::vector<std::vector<std::uint32_t>> components(const std::vector<std::vector
       const std::uint32_t v = path.back().first;
       if (path.back().second < edges[v].size()) {
         const std::uint32_t w = edges[v][path.back().second++];
-        if (order[w] == kUnseen) enter(w);
-        else if (open[w]) low[v] = std::min(low[v], order[w]);
+        if (order[w] == kUnseen)
+          enter(w);
+        else if (open[w])
+          low[v] = std::min(low[v], order[w]);
         continue;
       }
       path.pop_back();
@@ -295,7 +326,14 @@ void remove_left_recursion(Rules& rules) {
   for (std::uint32_t c = 0; c < groups.size(); ++c) {
     for (std::uint32_t rule : groups[c]) component_of[rule] = c;
   }
-  bool made_tails = false;
+  // Rules called by others than those of their component. Solving a component moves calls about but adds none.
+  std::vector<bool> called_outside(edges.size());
+  for (const auto& [rule, count] : calls_in(rules.terms, rules.root)) called_outside[rule] = true;
+  for (std::uint32_t r = 0; r < edges.size(); ++r) {
+    for (const auto& [rule, count] : calls_in(rules.terms, rules.bodies[r])) {
+      if (component_of[rule] != component_of[r]) called_outside[rule] = true;
+    }
+  }
   for (std::uint32_t c = 0; c < groups.size(); ++c) {
     std::vector<std::uint32_t> members = groups[c];
     std::sort(members.begin(), members.end());
@@ -304,10 +342,8 @@ void remove_left_recursion(Rules& rules) {
     std::vector<Split> equations;
     for (std::uint32_t rule : members) equations.push_back(split(rules.bodies[rule]));
     if (eliminate(rules, members, equations)) continue;
-    right_linear(rules, members, equations);
-    made_tails = true;
+    right_linear(rules, members, equations, called_outside);
   }
-  if (made_tails) drop_unproductive(rules);
 }
 
 }  // namespace glr

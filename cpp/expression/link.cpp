@@ -51,8 +51,11 @@ class TermHasher {
       case ExprKind::Bytes:
         for (std::uint64_t w : t_.byte_set(e).words) h = mix(h, w);
         return h;
-      case ExprKind::Token: return mix(h, static_cast<std::uint64_t>(t_.token(e).id) * 2 + t_.token(e).negated);
-      case ExprKind::Call: return mix(h, rules_[e.a]);
+      case ExprKind::Token:
+        return mix(h, static_cast<std::uint64_t>(t_.token(e).id) * 2 + t_.token(e).negated);
+      case ExprKind::Call:
+        return mix(h, rules_[e.a]);
+      case ExprKind::And:
       case ExprKind::Alternation: {  // the order of members is an accident
         std::vector<Hash> members;
         for (ExprId m : t_.operands(e)) members.push_back(done_.at(m));
@@ -89,6 +92,60 @@ std::vector<Hash> rule_hashes(const Rules& rules, const std::vector<std::vector<
 }
 
 }  // namespace
+
+ExprId TermCopier::operator()(ExprId root) {
+  std::vector<ExprId> path{root};
+  while (!path.empty()) {
+    const ExprId id = path.back();
+    bool ready = true;
+    if (!done_.contains(id)) {
+      for (ExprId operand : from_.operands(from_[id])) {
+        if (done_.contains(operand)) continue;
+        path.push_back(operand);
+        ready = false;
+      }
+    }
+    if (!ready) continue;
+    path.pop_back();
+    if (!done_.contains(id)) done_.emplace(id, copy(id));
+  }
+  return done_.at(root);
+}
+
+ExprId TermCopier::copy(ExprId id) {
+  const Expr& e = from_[id];
+  const auto copied = [&] {
+    std::vector<ExprId> list;
+    for (ExprId m : from_.operands(e)) list.push_back(done_.at(m));
+    return list;
+  };
+  switch (e.kind) {
+    case ExprKind::Nothing:
+    case ExprKind::Empty:
+      return id;  // the same in every store
+    case ExprKind::Bytes:
+      return to_.bytes(from_.byte_set(e));
+    case ExprKind::Token:
+      return to_.token(from_.token(e));
+    case ExprKind::Call:
+      return to_.call(rules_[e.a]);
+    case ExprKind::Concat:
+      return to_.concat(done_.at(e.a), done_.at(e.b));
+    case ExprKind::Star:
+      return to_.star(done_.at(e.a));
+    case ExprKind::Repeat:
+      return to_.repeat(done_.at(e.a), e.min, e.max);
+    case ExprKind::Endless:
+      return to_.endless(done_.at(e.a));
+    case ExprKind::Alternation:
+      return to_.alternation(copied());
+    case ExprKind::And:
+      return to_.intersection(copied());
+    case ExprKind::Not:
+      return to_.complement(done_.at(e.a));
+  }
+  return kNothing;
+}
 
 ExprId link(const Rules& rules, Machine& machine, RuleIndex& index) {
   // Only what the root reaches.
@@ -128,47 +185,7 @@ ExprId link(const Rules& rules, Machine& machine, RuleIndex& index) {
     linked[r] = it->second;
   }
 
-  const ExpressionStore& from = rules.terms;
-  ExpressionStore& to = machine.store();
-  std::unordered_map<ExprId, ExprId> done;
-  const auto copy = [&](ExprId root) {
-    std::vector<ExprId> path{root};
-    while (!path.empty()) {
-      const ExprId id = path.back();
-      const Expr& e = from[id];
-      bool ready = true;
-      if (!done.contains(id)) {
-        for (ExprId operand : from.operands(e)) {
-          if (done.contains(operand)) continue;
-          path.push_back(operand);
-          ready = false;
-        }
-      }
-      if (!ready) continue;
-      path.pop_back();
-      if (done.contains(id)) continue;
-      ExprId c = id;  // Nothing and Empty are the same in every store
-      switch (e.kind) {
-        case ExprKind::Nothing:
-        case ExprKind::Empty: break;
-        case ExprKind::Bytes: c = to.bytes(from.byte_set(e)); break;
-        case ExprKind::Token: c = to.token(from.token(e)); break;
-        case ExprKind::Call: c = to.call(linked[e.a]); break;
-        case ExprKind::Concat: c = to.concat(done.at(e.a), done.at(e.b)); break;
-        case ExprKind::Star: c = to.star(done.at(e.a)); break;
-        case ExprKind::Repeat: c = to.repeat(done.at(e.a), e.min, e.max); break;
-        case ExprKind::Endless: c = to.endless(done.at(e.a)); break;
-        case ExprKind::Alternation: {
-          std::vector<ExprId> members;
-          for (ExprId m : from.operands(e)) members.push_back(done.at(m));
-          c = to.alternation(std::move(members));
-          break;
-        }
-      }
-      done.emplace(id, c);
-    }
-    return done.at(root);
-  };
+  TermCopier copy(rules.terms, machine.store(), linked);
   std::vector<std::pair<std::uint32_t, ExprId>> bodies;
   for (std::uint32_t r : fresh) bodies.emplace_back(linked[r], copy(rules.bodies[r]));
   const ExprId root = copy(rules.root);

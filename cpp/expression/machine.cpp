@@ -3,20 +3,33 @@
 #include <algorithm>
 #include <cassert>
 #include <queue>
+#include <string>
 
+#include "expression/rules.hpp"
+#include "glrsampler/error.hpp"
 #include "support/hash.hpp"
 
 namespace glr {
 
+namespace {
+
+constexpr unsigned kDeepest = 4000;             // calls of local() within each other
+constexpr std::size_t kMostSearched = 131'072;  // terms looked at to find out whether one is empty
+
+}  // namespace
+
 Machine::Machine() {
   intern(Partition{});
-  states_.resize(2);
+  states_.resize(store_.size());
 }
 
 std::size_t Machine::bytes() const {
   // Hash and tree nodes are counted at 64 bytes each.
-  return store_.bytes() + states_.bytes() + row_bytes_ + programs_.bytes() + partitions_.bytes() + rules_.capacity() * sizeof(Rule) +
-         (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size()) * 64;
+  return store_.bytes() + states_.bytes() + row_bytes_ + programs_.bytes() + partitions_.bytes() +
+         rules_.capacity() * sizeof(Rule) +
+         (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size() +
+          derivatives_.size() + empty_.size()) *
+             64;
 }
 
 // --- byte classes ---------------------------------------------------------------------------------
@@ -72,15 +85,21 @@ std::uint32_t Machine::partition(ExprId id) {
       }
       return intern(p);
     }
-    case ExprKind::Call: return rules_[e.a].partition;
+    case ExprKind::Call:
+      return rules_[e.a].partition;
     case ExprKind::Star:
     case ExprKind::Repeat:
-    case ExprKind::Endless: return partition(e.a);
+    case ExprKind::Endless:
+    case ExprKind::Not:
+      return partition(e.a);
     case ExprKind::Concat:
       if (!store_[e.a].nullable) return partition(e.a);
       break;
-    case ExprKind::Alternation: break;
-    default: return 0;
+    case ExprKind::Alternation:
+    case ExprKind::And:
+      break;
+    default:
+      return 0;
   }
   if (const auto it = partition_of_.find(id); it != partition_of_.end()) return it->second;
   std::uint32_t p = 0;
@@ -109,12 +128,26 @@ void Machine::append(const Local& inner, ExprId rest, Local& out) {
   for (const auto& [rule, follow] : inner.calls) out.calls.emplace_back(rule, store_.concat(follow, rest));
 }
 
-// Recurses on first factors only: bounded by head_depth.
-void Machine::local(ExprId id, const Symbol& symbol, Local& out) {
+// Recurses on first factors only: bounded by head_depth. Calls in operands of intersections add to that.
+void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
+  struct Depth {
+    explicit Depth(unsigned& d) : depth(d) {
+      if (++depth <= kDeepest) return;
+      --depth;
+      throw BudgetError("intersections and complements are nested deeper than " + std::to_string(kDeepest),
+                        "max_nesting", kDeepest, kDeepest + 1, "");
+    }
+    ~Depth() { --depth; }
+    Depth(const Depth&) = delete;
+    Depth& operator=(const Depth&) = delete;
+    unsigned& depth;
+  };
+  const Depth guard(depth_);
   const Expr e = store_[id];
   switch (e.kind) {
     case ExprKind::Nothing:
-    case ExprKind::Empty: return;
+    case ExprKind::Empty:
+      return;
     case ExprKind::Bytes:
       if (symbol.token < 0 && store_.byte_set(e).contains(symbol.byte)) out.plain.push_back(kEmpty);
       return;
@@ -131,20 +164,20 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out) {
       return;
     }
     case ExprKind::Alternation:
-      for (ExprId m : store_.alternatives(id)) local(m, symbol, out);
+      for (ExprId m : store_.alternatives(id)) local(m, symbol, out, operand);
       return;
     case ExprKind::Concat: {
       Local inner;
-      local(e.a, symbol, inner);
+      local(e.a, symbol, inner, operand);
       append(inner, e.b, out);
-      if (store_[e.a].nullable) local(e.b, symbol, out);
+      if (store_[e.a].nullable) local(e.b, symbol, out, operand);
       return;
     }
     case ExprKind::Star:
     case ExprKind::Repeat:
     case ExprKind::Endless: {
       Local inner;
-      local(e.a, symbol, inner);
+      local(e.a, symbol, inner, operand);
       if (inner.plain.empty() && inner.calls.empty()) return;
       ExprId rest = id;
       if (e.kind == ExprKind::Repeat) {
@@ -153,7 +186,89 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out) {
       append(inner, rest, out);
       return;
     }
+    case ExprKind::And:
+    case ExprKind::Not: {
+      if (symbol.token >= 0) return;
+      ExprId after;
+      if (e.kind == ExprKind::Not) {
+        after = store_.complement(derivative(e.a, symbol));
+      } else {
+        const auto list = store_.operands(store_[id]);
+        std::vector<ExprId> members(list.begin(), list.end());
+        for (ExprId& m : members) {
+          m = derivative(m, symbol);
+          if (m == kNothing) return;
+        }
+        after = store_.intersection(std::move(members));
+      }
+      for (ExprId m : store_.alternatives(after)) {
+        if (operand || !empty(m)) out.plain.push_back(m);
+      }
+      return;
+    }
   }
+}
+
+ExprId Machine::derivative(ExprId id, const Symbol& symbol) {
+  if (id <= kEmpty) return kNothing;
+  if (id == kAnything) return id;
+  const std::uint64_t key = std::uint64_t{id} << 8 | partitions_[partition(id)].classes[symbol.byte];
+  if (const auto it = derivatives_.find(key); it != derivatives_.end()) return it->second;
+  Local found;
+  local(id, symbol, found, true);
+  while (!found.calls.empty()) {  // ends, since the left-corner graph has no cycle
+    const auto [rule, follow] = found.calls.back();
+    found.calls.pop_back();
+    Local inside;
+    local(rules_[rule].body, symbol, inside, true);
+    append(inside, follow, found);
+  }
+  const ExprId d = store_.alternation(std::move(found.plain));
+  derivatives_.emplace(key, d);
+  return d;
+}
+
+bool Machine::empty(ExprId root) {
+  // Nothing to find out: every part of a term stands for some text, unless it is an intersection or a complement.
+  const auto clearly_not = [&](ExprId id) {
+    const Expr& e = store_[id];
+    return id != kNothing && (e.nullable || (!e.boolean && !e.calls));
+  };
+  if (clearly_not(root)) return false;
+  if (root == kNothing) return true;
+  const std::scoped_lock lock(mutex_);
+  if (const auto it = empty_.find(root); it != empty_.end()) return it->second;
+
+  std::unordered_map<ExprId, ExprId> came_from{{root, root}};
+  std::vector<ExprId> todo{root};
+  while (!todo.empty()) {
+    const ExprId at = todo.back();
+    todo.pop_back();
+    const Partition& p = partitions_[partition(at)];
+    std::uint32_t seen = 0;  // classes are numbered by their first byte
+    for (unsigned b = 0; b < 256 && seen < p.count; ++b) {
+      if (p.classes[b] != seen) continue;
+      ++seen;
+      const ExprId d = derivative(at, Symbol{.byte = static_cast<std::uint8_t>(b)});
+      for (ExprId next : store_.alternatives(d)) {
+        const auto known = empty_.find(next);
+        if (clearly_not(next) || (known != empty_.end() && !known->second)) {
+          for (ExprId on_way = at;; on_way = came_from.at(on_way)) {
+            empty_[on_way] = false;
+            if (on_way == root) return false;
+          }
+        }
+        if (known == empty_.end() && came_from.emplace(next, at).second) todo.push_back(next);
+      }
+    }
+    if (came_from.size() > kMostSearched) {
+      throw BudgetError("whether an intersection or a complement holds any text is not found out within " +
+                            std::to_string(kMostSearched) + " derivatives",
+                        "max_states", kMostSearched, came_from.size(), "");
+    }
+  }
+  for (const auto& [id, from] : came_from) empty_[id] = true;
+  return true;
 }
 
 Transition Machine::derive(ExprId q, const Symbol& symbol) {
@@ -223,7 +338,7 @@ Transition Machine::derive(ExprId q, const Symbol& symbol) {
 }
 
 Transition Machine::fill(ExprId q, std::uint8_t byte) {
-  const std::scoped_lock lock(mutex_);
+  const auto lock = lock_now();
   Row* r = row(q);
   std::atomic<Transition>& entry = r->entries[r->classes[byte]];
   Transition t = entry.load(std::memory_order_relaxed);
@@ -232,6 +347,19 @@ Transition Machine::fill(ExprId q, std::uint8_t byte) {
     entry.store(t, std::memory_order_release);
   }
   return t;
+}
+
+std::vector<Transition> Machine::transitions_of(ExprId q) {
+  const std::scoped_lock lock(mutex_);
+  const Row* r = row(q);
+  std::vector<Transition> found;
+  std::array<bool, 256> seen{};
+  for (unsigned b = 0; b < 256; ++b) {
+    if (std::exchange(seen[r->classes[b]], true)) continue;
+    const Transition t = fill(q, static_cast<std::uint8_t>(b));
+    if (t != kDead) found.push_back(t);
+  }
+  return found;
 }
 
 Transition Machine::token_successor(ExprId q, std::int32_t token, bool text_token) {
@@ -248,16 +376,36 @@ ByteSet Machine::first(ExprId id) {
   const std::scoped_lock lock(mutex_);
   const Expr& e = store_[id];
   switch (e.kind) {
-    case ExprKind::Bytes: return store_.byte_set(e);
-    case ExprKind::Call: return rules_[e.a].first;
+    case ExprKind::Bytes:
+      return store_.byte_set(e);
+    case ExprKind::Call:
+      return rules_[e.a].first;
     case ExprKind::Star:
     case ExprKind::Repeat:
-    case ExprKind::Endless: return first(e.a);
+    case ExprKind::Endless:
+      return first(e.a);
+    case ExprKind::Not: {
+      // All bytes but those after which a text of the operand is certain, which is not worth knowing.
+      ByteSet all;
+      all.insert(0, 255);
+      return all;
+    }
+    case ExprKind::And: {
+      ByteSet common;
+      common.insert(0, 255);
+      for (ExprId operand : store_.operands(e)) {
+        const ByteSet set = first(operand);
+        for (std::size_t i = 0; i < 4; ++i) common.words[i] &= set.words[i];
+      }
+      return common;
+    }
     case ExprKind::Concat:
       if (!store_[e.a].nullable) return first(e.a);
       break;
-    case ExprKind::Alternation: break;
-    default: return {};
+    case ExprKind::Alternation:
+      break;
+    default:
+      return {};
   }
   if (const auto it = first_of_.find(id); it != first_of_.end()) return it->second;
   ByteSet set;
@@ -281,7 +429,9 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
     const ExprId id = todo.back();
     todo.pop_back();
     switch (e.kind) {
-      case ExprKind::Token: out.push_back(store_.token(e)); break;
+      case ExprKind::Token:
+        out.push_back(store_.token(e));
+        break;
       case ExprKind::Call:
         if (rules_[e.a].token_first && std::find(entered.begin(), entered.end(), e.a) == entered.end()) {
           entered.push_back(e.a);
@@ -290,7 +440,9 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
         break;
       case ExprKind::Star:
       case ExprKind::Repeat:
-      case ExprKind::Endless: todo.push_back(e.a); break;
+      case ExprKind::Endless:
+        todo.push_back(e.a);
+        break;
       case ExprKind::Alternation:
         for (ExprId m : store_.alternatives(id)) todo.push_back(m);
         break;
@@ -298,7 +450,8 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
         todo.push_back(e.a);
         if (store_[e.a].nullable) todo.push_back(e.b);
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -320,12 +473,20 @@ ExprId Machine::relax(ExprId q, std::uint32_t length) {
     if (!e.counted || relaxed_.contains(key(id))) continue;
     ExprId r = id;
     switch (e.kind) {
-      case ExprKind::Concat: r = store_.concat(relaxed(e.a), relaxed(e.b)); break;
-      case ExprKind::Star: r = store_.star(relaxed(e.a)); break;
-      case ExprKind::Endless: r = store_.endless(relaxed(e.a)); break;
+      case ExprKind::Concat:
+        r = store_.concat(relaxed(e.a), relaxed(e.b));
+        break;
+      case ExprKind::Star:
+        r = store_.star(relaxed(e.a));
+        break;
+      case ExprKind::Endless:
+        r = store_.endless(relaxed(e.a));
+        break;
       case ExprKind::Repeat:
-        if (e.min > length) r = store_.endless(relaxed(e.a));
-        else r = store_.repeat(relaxed(e.a), e.min, e.max > length ? kNoMax : e.max);
+        if (e.min > length)
+          r = store_.endless(relaxed(e.a));
+        else
+          r = store_.repeat(relaxed(e.a), e.min, e.max > length ? kNoMax : e.max);
         break;
       case ExprKind::Alternation: {
         std::vector<ExprId> members;
@@ -333,7 +494,8 @@ ExprId Machine::relax(ExprId q, std::uint32_t length) {
         r = store_.alternation(std::move(members));
         break;
       }
-      default: break;
+      default:
+        break;
     }
     relaxed_.emplace(key(id), r);
   }
@@ -341,14 +503,24 @@ ExprId Machine::relax(ExprId q, std::uint32_t length) {
   return relaxed(q);
 }
 
-ExprId Machine::without_trailing_star(ExprId q) {
-  if (const std::uint64_t known = without_star_.find(q); known != ConcurrentMap::kMissing) return static_cast<ExprId>(known);
+std::vector<ExprId> Machine::near_bounds(ExprId q, std::uint32_t length) {
+  if (!store_[q].counted) return {};
   const std::scoped_lock lock(mutex_);
-  if (const std::uint64_t known = without_star_.find(q); known != ConcurrentMap::kMissing) return static_cast<ExprId>(known);
-  const ExprId r = store_.without_trailing_star(q);
+  const std::uint32_t near = length + 1;
+  std::vector<ExprId> found;
+  for (const bool least : {true, false}) {
+    Rewriter rewrite(store_, [&](ExprId, ExprId rebuilt) {
+      const Expr e = store_[rebuilt];
+      if (e.kind != ExprKind::Repeat) return rebuilt;
+      const std::uint32_t bound = least ? e.min : e.max;
+      if (bound == kNoMax || bound <= near) return rebuilt;
+      const std::uint32_t passed = bound - near;
+      return store_.repeat(e.a, e.min - std::min(e.min, passed), e.max == kNoMax ? kNoMax : e.max - passed);
+    });
+    if (const ExprId there = rewrite(q); there != q) found.push_back(there);
+  }
   if (states_.size() < store_.size()) states_.resize(store_.size());
-  without_star_.insert(q, r);
-  return r;
+  return found;
 }
 
 // --- rules -----------------------------------------------------------------------------------------
@@ -366,7 +538,9 @@ void Machine::head_rules(ExprId root, std::vector<std::uint32_t>& out) const {
     todo.pop_back();
     if (!e.calls) continue;
     switch (e.kind) {
-      case ExprKind::Call: out.push_back(e.a); break;
+      case ExprKind::Call:
+        out.push_back(e.a);
+        break;
       case ExprKind::Concat:
         todo.push_back(e.a);
         if (store_[e.a].nullable) todo.push_back(e.b);

@@ -79,6 +79,18 @@ class Machine {
     return fill(q, byte);
   }
   const Program& program(Transition t) const { return programs_[t & ~kProgram]; }
+  // All transitions of a state by bytes, one for each class; dead ones left out.
+  std::vector<Transition> transitions_of(ExprId q);
+
+  // Takes the mutex for somebody who is waited for. A background thread that holds it for long looks at
+  // waited_for() and gives way.
+  std::unique_lock<std::recursive_mutex> lock_now() const {
+    waiting_.fetch_add(1, std::memory_order_relaxed);
+    std::unique_lock lock(mutex_);
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    return lock;
+  }
+  bool waited_for() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
   // By a whole token at a token boundary (token literals). Takes the mutex.
   Transition token_successor(ExprId q, std::int32_t token, bool text_token);
@@ -93,9 +105,14 @@ class Machine {
   // bound than that is as good as unbounded. Exact for what `length` bytes can do, since an iteration takes
   // at least one byte: x{m,n} becomes x{m,} for n > length, and endless(x) for m > length.
   ExprId relax(ExprId q, std::uint32_t length);
+  // States on the way from q to where its counters come near their bounds, without the states between: each
+  // counter farther than `length` from its least or its greatest number is put right there.
+  std::vector<ExprId> near_bounds(ExprId q, std::uint32_t length);
 
-  // The term without its last factor, which is a star. Remembered, since stacks ask again and again.
-  ExprId without_trailing_star(ExprId q);
+  // Whether no text is in the language of a term: intersections and complements may be empty without showing it. Looks
+  // for a nullable derivative; what is found out is remembered for every term on the way. Only for terms whose calls
+  // are regular (operands, and what is made of them). Throws BudgetError.
+  bool empty(ExprId e);
 
   // Rules. A rule is declared, then all bodies of a group of rules are defined together.
   std::uint32_t declare_rule();
@@ -144,7 +161,10 @@ class Machine {
 
   Transition fill(ExprId q, std::uint8_t byte);
   Transition derive(ExprId q, const Symbol& symbol);
-  void local(ExprId e, const Symbol& symbol, Local& out);
+  // `operand`: inside an intersection or a complement, where terms without a text are let through.
+  void local(ExprId e, const Symbol& symbol, Local& out, bool operand = false);
+  // The derivative of an operand as one term: calls go on in the body.
+  ExprId derivative(ExprId e, const Symbol& symbol);
   void append(const Local& inner, ExprId rest, Local& out);
   void head_rules(ExprId e, std::vector<std::uint32_t>& out) const;
   Row* row(ExprId q);
@@ -153,6 +173,7 @@ class Machine {
   std::uint32_t intern(const Partition& p);
 
   mutable std::recursive_mutex mutex_;
+  mutable std::atomic<int> waiting_{0};
   ExpressionStore store_;
   ChunkedVector<State> states_;  // by expression id; grown together with the store
   std::vector<std::unique_ptr<Row>> row_storage_;
@@ -164,7 +185,9 @@ class Machine {
   std::unordered_map<ExprId, std::uint32_t> partition_of_;
   std::unordered_map<ExprId, ByteSet> first_of_;
   std::unordered_map<std::uint64_t, ExprId> relaxed_;
-  ConcurrentMap without_star_;
+  std::unordered_map<std::uint64_t, ExprId> derivatives_;  // of operands, by term and byte class
+  std::unordered_map<ExprId, bool> empty_;
+  unsigned depth_ = 0;  // of local()
   std::map<std::pair<ExprId, std::int32_t>, Transition> token_transitions_;
   std::map<std::vector<std::uint32_t>, Transition> program_index_;
   std::size_t rows_ = 0;

@@ -4,6 +4,7 @@
 //   terms_of               syntax tree -> one term a rule; unproductive parts dropped, and every rule rewritten
 //                          so that it never derives the empty text (a use of a nullable rule becomes `call | empty`)
 //   remove_left_recursion  direct, indirect, hidden, cyclic: loops instead
+//   drop_empty             intersections and complements: rules in their operands substituted, empty ones dropped
 //   choose_calls           right recursion into loops; which rules stay calls, all others are substituted
 //   link                   into a machine, where equal rules of different grammars are one rule
 //
@@ -36,7 +37,11 @@ struct Rules {
 
 // `vocabulary` resolves token literals; without one they match nothing. Throws GrammarError.
 void terms_of(const Grammar& grammar, const Vocabulary* vocabulary, Rules& out);
+// Whether the grammar has intersections or complements. Throws GrammarError when one has an operand that is not regular.
+bool check_operands(const Grammar& grammar);
 void remove_left_recursion(Rules& rules);
+// For grammars with intersections or complements. Throws BudgetError when finding out takes too many derivatives.
+void drop_empty(Rules& rules);
 void choose_calls(Rules& rules);
 
 // Rules of a machine by what they mean, so that grammars share them.
@@ -56,10 +61,12 @@ std::vector<std::vector<std::uint32_t>> components(const std::vector<std::vector
 
 // Rebuilds terms bottom up with some subterms replaced, each term once. `replace(id, rebuilt)` gets a term
 // and the same term with its operands rebuilt, and says what to put. O(reachable terms), no recursion.
+// `into_operands`: whether the operands of intersections and complements are looked at.
 template <typename Replace>
 class Rewriter {
  public:
-  Rewriter(ExpressionStore& terms, Replace replace) : terms_(terms), replace_(std::move(replace)) {}
+  Rewriter(ExpressionStore& terms, Replace replace, bool into_operands = true)
+      : terms_(terms), replace_(std::move(replace)), into_operands_(into_operands) {}
 
   ExprId operator()(ExprId root) {
     std::vector<ExprId> path{root};
@@ -71,14 +78,15 @@ class Rewriter {
       }
       bool ready = true;
       const Expr e = terms_[id];
-      const auto operands = terms_.operands(terms_[id]);
+      const bool leaf = !into_operands_ && (e.kind == ExprKind::And || e.kind == ExprKind::Not);
+      const auto operands = leaf ? std::span<const ExprId>() : terms_.operands(terms_[id]);
       for (ExprId operand : std::vector<ExprId>(operands.begin(), operands.end())) {
         if (done_.contains(operand)) continue;
         path.push_back(operand);
         ready = false;
       }
       if (!ready) continue;
-      done_.emplace(id, replace_(id, rebuilt(id, e)));
+      done_.emplace(id, replace_(id, leaf ? id : rebuilt(id, e)));
       path.pop_back();
     }
     return done_.at(root);
@@ -87,21 +95,48 @@ class Rewriter {
  private:
   ExprId rebuilt(ExprId id, const Expr& e) {
     switch (e.kind) {
-      case ExprKind::Concat: return terms_.concat(done_.at(e.a), done_.at(e.b));
-      case ExprKind::Star: return terms_.star(done_.at(e.a));
-      case ExprKind::Repeat: return terms_.repeat(done_.at(e.a), e.min, e.max);
-      case ExprKind::Endless: return terms_.endless(done_.at(e.a));
-      case ExprKind::Alternation: {
-        std::vector<ExprId> members = terms_.alternatives(id);
+      case ExprKind::Concat:
+        return terms_.concat(done_.at(e.a), done_.at(e.b));
+      case ExprKind::Star:
+        return terms_.star(done_.at(e.a));
+      case ExprKind::Repeat:
+        return terms_.repeat(done_.at(e.a), e.min, e.max);
+      case ExprKind::Endless:
+        return terms_.endless(done_.at(e.a));
+      case ExprKind::Not:
+        return terms_.complement(done_.at(e.a));
+      case ExprKind::Alternation:
+      case ExprKind::And: {
+        const auto list = terms_.operands(e);
+        std::vector<ExprId> members(list.begin(), list.end());
         for (ExprId& m : members) m = done_.at(m);
-        return terms_.alternation(std::move(members));
+        return e.kind == ExprKind::And ? terms_.intersection(std::move(members))
+                                       : terms_.alternation(std::move(members));
       }
-      default: return id;
+      default:
+        return id;
     }
   }
 
   ExpressionStore& terms_;
   Replace replace_;
+  bool into_operands_;
+  std::unordered_map<ExprId, ExprId> done_;
+};
+
+// Copies terms from one store to another. Calls become calls of `rules` of the same index.
+class TermCopier {
+ public:
+  TermCopier(const ExpressionStore& from, ExpressionStore& to, const std::vector<std::uint32_t>& rules)
+      : from_(from), to_(to), rules_(rules) {}
+  ExprId operator()(ExprId root);
+
+ private:
+  ExprId copy(ExprId id);
+
+  const ExpressionStore& from_;
+  ExpressionStore& to_;
+  const std::vector<std::uint32_t>& rules_;
   std::unordered_map<ExprId, ExprId> done_;
 };
 

@@ -37,8 +37,10 @@ void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, std::vector<ExprI
     for (std::size_t i = 1; i < n; ++i) {
       const char32_t block = (char32_t{1} << (6 * i)) - 1;
       if ((from & ~block) == (cut & ~block)) break;
-      if ((from & block) != 0) cut = std::min<char32_t>(cut, from | block);
-      else if ((cut & block) != block) cut = (cut & ~block) - 1;
+      if ((from & block) != 0)
+        cut = std::min<char32_t>(cut, from | block);
+      else if ((cut & block) != block)
+        cut = (cut & ~block) - 1;
     }
     if (cut < to) todo.emplace_back(cut + 1, to);
     std::uint8_t first[4];
@@ -55,41 +57,80 @@ void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, std::vector<ExprI
   }
 }
 
-// By NodeId: derives the empty text. The least fixed point by a worklist over the parents.
+// By NodeId: derives the empty text. The least fixed point by a worklist over the parents. A complement waits until its
+// operand is settled: strata are taken in the order of the graph's components, parts before what is made of them.
 std::vector<bool> nullable_nodes(const Grammar& g) {
   const auto& nodes = g.nodes();
   const auto index = [](NodeId id) { return static_cast<std::size_t>(id); };
   const auto parts = [&](const Node& n) {
     if (n.kind == NodeKind::RuleRef) return std::span<const NodeId>(&g.rule(RuleId{n.first}).body, 1);
-    return n.kind == NodeKind::Sequence || n.kind == NodeKind::Choice || n.kind == NodeKind::Repeat ? g.children(n)
-                                                                                                      : std::span<const NodeId>();
+    switch (n.kind) {
+      case NodeKind::Sequence:
+      case NodeKind::Choice:
+      case NodeKind::Repeat:
+      case NodeKind::Intersection:
+      case NodeKind::Complement:
+        return g.children(n);
+      default:
+        return std::span<const NodeId>();
+    }
   };
   std::vector<std::vector<std::uint32_t>> users(nodes.size());
   std::vector<std::uint32_t> needed(nodes.size());
   std::vector<bool> nullable(nodes.size());
   std::vector<std::uint32_t> todo;
+  bool complements = false;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];
     for (NodeId part : parts(n)) users[index(part)].push_back(i);
     switch (n.kind) {
-      case NodeKind::Literal: needed[i] = n.count == 0 ? 0 : kUnbounded; break;
+      case NodeKind::Literal:
+        needed[i] = n.count == 0 ? 0 : kUnbounded;
+        break;
       case NodeKind::CodePoints:
-      case NodeKind::Token: needed[i] = kUnbounded; break;
-      case NodeKind::Sequence: needed[i] = n.count; break;
+      case NodeKind::Token:
+        needed[i] = kUnbounded;
+        break;
+      case NodeKind::Complement:
+        needed[i] = kUnbounded;
+        complements = true;
+        break;
+      case NodeKind::Intersection:
+      case NodeKind::Sequence:
+        needed[i] = n.count;
+        break;
       case NodeKind::Choice:
-      case NodeKind::RuleRef: needed[i] = 1; break;
-      case NodeKind::Repeat: needed[i] = n.min == 0 ? 0 : 1; break;
+      case NodeKind::RuleRef:
+        needed[i] = 1;
+        break;
+      case NodeKind::Repeat:
+        needed[i] = n.min == 0 ? 0 : 1;
+        break;
     }
     if (needed[i] == 0) todo.push_back(i);
   }
-  while (!todo.empty()) {
-    const std::uint32_t i = todo.back();
-    todo.pop_back();
-    if (nullable[i]) continue;
-    nullable[i] = true;
-    for (std::uint32_t user : users[i]) {
-      if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
+  const auto settle = [&] {
+    while (!todo.empty()) {
+      const std::uint32_t i = todo.back();
+      todo.pop_back();
+      if (nullable[i]) continue;
+      nullable[i] = true;
+      for (std::uint32_t user : users[i]) {
+        if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
+      }
     }
+  };
+  settle();
+  if (!complements) return nullable;
+  std::vector<std::vector<std::uint32_t>> edges(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    for (NodeId part : parts(nodes[i])) edges[i].push_back(static_cast<std::uint32_t>(part));
+  }
+  for (const auto& group : components(edges)) {
+    const std::uint32_t i = group[0];
+    if (nodes[i].kind != NodeKind::Complement || nullable[edges[i][0]]) continue;
+    todo.push_back(i);
+    settle();
   }
   return nullable;
 }
@@ -103,9 +144,10 @@ TokenRef resolve(const Grammar& g, const Node& node, const Vocabulary& vocabular
                          "this vocabulary has " + std::to_string(vocabulary.size()) + " tokens, ids from 0"});
   }
   if (const auto id = vocabulary.find(literal.text)) return {*id, literal.negated};
-  throw grammar_error(g.source(), g.file(),
-                      {DiagnosticKind::NotAToken, node.span, quoted(literal.text),
-                       "a token literal names one token of the model; for plain text write \"" + escaped(literal.text) + "\""});
+  throw grammar_error(
+      g.source(), g.file(),
+      {DiagnosticKind::NotAToken, node.span, quoted(literal.text),
+       "a token literal names one token of the model; for plain text write \"" + escaped(literal.text) + "\""});
 }
 
 }  // namespace
@@ -115,7 +157,9 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
   const std::vector<bool> nullable = nullable_nodes(g);
   ExpressionStore& t = rules.terms;
   rules.bodies.assign(g.rules().size(), kNothing);
-  const auto call_of = [&](std::uint32_t rule, bool may_be_empty) { return may_be_empty ? t.optional(t.call(rule)) : t.call(rule); };
+  const auto call_of = [&](std::uint32_t rule, bool may_be_empty) {
+    return may_be_empty ? t.optional(t.call(rule)) : t.call(rule);
+  };
 
   std::vector<ExprId> term(g.nodes().size(), kNothing);
   for (std::size_t i = 0; i < term.size(); ++i) {
@@ -123,7 +167,9 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
     if (!productive[i]) continue;
     ExprId e = kNothing;
     switch (n.kind) {
-      case NodeKind::Literal: e = t.literal(g.literal(n)); break;
+      case NodeKind::Literal:
+        e = t.literal(g.literal(n));
+        break;
       case NodeKind::CodePoints: {
         std::vector<ExprId> pieces;
         for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, pieces);
@@ -147,7 +193,18 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         e = t.alternation(std::move(members));
         break;
       }
-      case NodeKind::Repeat: e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max); break;
+      case NodeKind::Intersection: {
+        std::vector<ExprId> members;
+        for (NodeId c : g.children(n)) members.push_back(term[static_cast<std::size_t>(c)]);
+        e = t.intersection(std::move(members));
+        break;
+      }
+      case NodeKind::Complement:
+        e = t.complement(term[static_cast<std::size_t>(g.children(n)[0])]);
+        break;
+      case NodeKind::Repeat:
+        e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max);
+        break;
       case NodeKind::Token:
         if (vocabulary != nullptr) e = t.token(resolve(g, n, *vocabulary));
         break;
@@ -163,13 +220,22 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
   }
   const auto root = static_cast<std::uint32_t>(g.root());
   rules.root = call_of(root, nullable[static_cast<std::size_t>(g.rule(g.root()).body)]);
-  if (rules.bodies[root] == kNothing) rules.root = nullable[static_cast<std::size_t>(g.rule(g.root()).body)] ? kEmpty : kNothing;
+  if (rules.bodies[root] == kNothing)
+    rules.root = nullable[static_cast<std::size_t>(g.rule(g.root()).body)] ? kEmpty : kNothing;
 }
 
 ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, Machine& machine, RuleIndex& index) {
   Rules rules;
+  const bool booleans = check_operands(grammar);
   terms_of(grammar, vocabulary, rules);
   remove_left_recursion(rules);
+  if (booleans) drop_empty(rules);
+  if (rules.root == kNothing && vocabulary != nullptr) {
+    const Rule& root = grammar.rule(grammar.root());
+    throw grammar_error(grammar.source(), grammar.file(),
+                        {DiagnosticKind::NoSentence, root.span,
+                         "no text is a sentence of the rule " + quoted(root.name), "what it asks for excludes itself"});
+  }
   choose_calls(rules);
   const std::scoped_lock lock(machine.mutex());
   return link(rules, machine, index);

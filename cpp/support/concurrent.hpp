@@ -45,7 +45,8 @@ class ChunkedVector {
   }
   std::size_t bytes() const {
     std::size_t n = 0;
-    for (std::size_t s = 0; s < kSegments && segments_[s].load(std::memory_order_relaxed); ++s) n += (kFirst << s) * sizeof(T);
+    for (std::size_t s = 0; s < kSegments && segments_[s].load(std::memory_order_relaxed); ++s)
+      n += (kFirst << s) * sizeof(T);
     return n;
   }
 

@@ -1,0 +1,247 @@
+// Operands of intersections and complements: they must be regular, and what they leave may be nothing.
+#include <algorithm>
+#include <string>
+
+#include "expression/rules.hpp"
+#include "grammar/diagnostic.hpp"
+
+namespace glr {
+
+namespace {
+
+constexpr std::uint32_t kLargestOperand = 1'000'000;  // factors; larger rules stay calls, which is as exact
+
+bool is_boolean(const Expr& e) { return e.kind == ExprKind::And || e.kind == ExprKind::Not; }
+
+std::span<const NodeId> parts(const Grammar& g, const Node& n) {
+  switch (n.kind) {
+    case NodeKind::RuleRef:
+      return {&g.rule(RuleId{n.first}).body, 1};
+    case NodeKind::Sequence:
+    case NodeKind::Choice:
+    case NodeKind::Repeat:
+    case NodeKind::Intersection:
+    case NodeKind::Complement:
+      return g.children(n);
+    default:
+      return {};
+  }
+}
+
+// The rules referred to in a body, other bodies not entered.
+std::vector<std::uint32_t> references(const Grammar& g, NodeId body) {
+  std::vector<std::uint32_t> found;
+  std::unordered_map<NodeId, bool> seen;
+  std::vector<NodeId> todo{body};
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    if (std::exchange(seen[id], true)) continue;
+    const Node& n = g.node(id);
+    if (n.kind == NodeKind::RuleRef) {
+      found.push_back(n.first);
+      continue;
+    }
+    for (NodeId child : parts(g, n)) todo.push_back(child);
+  }
+  return found;
+}
+
+// The first reference from a body to rules of its own component that is not at the end of the body's text.
+const Node* inner_reference(const Grammar& g, NodeId body, const std::vector<std::uint32_t>& component_of,
+                            std::uint32_t component) {
+  struct Step {
+    NodeId node;
+    bool last;
+  };
+  std::unordered_map<std::uint64_t, bool> seen;
+  std::vector<Step> todo{{body, true}};
+  while (!todo.empty()) {
+    const Step at = todo.back();
+    todo.pop_back();
+    if (std::exchange(seen[std::uint64_t{static_cast<std::uint32_t>(at.node)} << 1 | at.last], true)) continue;
+    const Node& n = g.node(at.node);
+    if (n.kind == NodeKind::RuleRef) {
+      if (!at.last && component_of[n.first] == component) return &n;
+      continue;
+    }
+    const auto children = parts(g, n);
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const bool last = n.kind == NodeKind::Sequence ? i + 1 == children.size()
+                        : n.kind == NodeKind::Repeat ? n.max == 1
+                                                     : n.kind != NodeKind::Complement;
+      todo.push_back({children[i], at.last && last});
+    }
+  }
+  return nullptr;
+}
+
+// By rule: whether its language is known to hold a text, given the terms of all bodies.
+std::vector<bool> productive_rules(const Rules& rules) {
+  const ExpressionStore& t = rules.terms;
+  std::vector<ExprId> roots = rules.bodies;
+  const std::vector<ExprId> terms = t.reachable(roots);
+  std::vector<bool> productive(rules.bodies.size());
+  std::vector<bool> holds(t.size());
+  // Operands come before the terms they stand in, so a round settles all that depends on no rule settled in it.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (ExprId id : terms) {
+      const Expr& e = t[id];
+      const auto operands = t.operands(e);
+      const auto holds_text = [&](ExprId operand) { return bool{holds[operand]}; };
+      switch (e.kind) {
+        case ExprKind::Nothing:
+          break;
+        case ExprKind::Call:
+          holds[id] = productive[e.a];
+          break;
+        case ExprKind::Concat:
+          holds[id] = std::ranges::all_of(operands, holds_text);
+          break;
+        case ExprKind::Alternation:
+          holds[id] = std::ranges::any_of(operands, holds_text);
+          break;
+        case ExprKind::Repeat:
+          holds[id] = e.min == 0 || holds[e.a];
+          break;
+        case ExprKind::Endless:
+          holds[id] = holds[e.a];
+          break;
+        // An intersection still here holds a text, unless of a rule that does not: then a call in it goes first.
+        default:
+          holds[id] = true;
+      }
+    }
+    for (std::size_t r = 0; r < productive.size(); ++r) {
+      if (productive[r] || !holds[rules.bodies[r]]) continue;
+      productive[r] = true;
+      changed = true;
+    }
+  }
+  return productive;
+}
+
+}  // namespace
+
+bool check_operands(const Grammar& g) {
+  std::vector<NodeId> todo;
+  for (const Node& n : g.nodes()) {
+    if (n.kind != NodeKind::Intersection && n.kind != NodeKind::Complement) continue;
+    for (NodeId child : g.children(n)) todo.push_back(child);
+  }
+  if (todo.empty()) return false;
+  std::vector<bool> seen(g.nodes().size());
+  std::vector<bool> inside(g.rules().size());
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    if (seen[static_cast<std::size_t>(id)]) continue;
+    seen[static_cast<std::size_t>(id)] = true;
+    const Node& n = g.node(id);
+    if (n.kind == NodeKind::Token) {
+      throw grammar_error(g.source(), g.file(),
+                          {DiagnosticKind::Unsupported, n.span, "a token literal in an intersection or a complement",
+                           "these are made of texts; write the token beside them"});
+    }
+    if (n.kind == NodeKind::RuleRef) inside[n.first] = true;
+    for (NodeId part : parts(g, n)) todo.push_back(part);
+  }
+  std::vector<std::vector<std::uint32_t>> edges;
+  for (const Rule& rule : g.rules()) edges.push_back(references(g, rule.body));
+  const auto groups = components(edges);
+  std::vector<std::uint32_t> component_of(edges.size());
+  for (std::uint32_t c = 0; c < groups.size(); ++c) {
+    for (std::uint32_t rule : groups[c]) component_of[rule] = c;
+  }
+  for (std::uint32_t r = 0; r < edges.size(); ++r) {
+    if (!inside[r]) continue;
+    if (const Node* n = inner_reference(g, g.rules()[r].body, component_of, component_of[r])) {
+      throw grammar_error(
+          g.source(), g.file(),
+          {DiagnosticKind::Unsupported, n->span,
+           "the recursive rule " + quoted(g.rules()[n->first].name) + " in an intersection or a complement",
+           "these are for regular languages: a rule in them may refer to itself only where its text ends"});
+    }
+  }
+  return true;
+}
+
+void drop_empty(Rules& rules) {
+  ExpressionStore& t = rules.terms;
+  // Rules called in operands are substituted there, callees first, as far as they are neither recursive nor too deep.
+  std::vector<std::vector<std::uint32_t>> edges;
+  for (ExprId body : rules.bodies) {
+    edges.emplace_back();
+    for (const auto& [callee, count] : calls_in(t, body)) edges.back().push_back(callee);
+  }
+  std::vector<ExprId> inlined(rules.bodies.size(), kNothing);  // what a call becomes
+  Rewriter substitute(
+      t, [&](ExprId id, ExprId rebuilt) { return t[id].kind == ExprKind::Call ? inlined[t[id].a] : rebuilt; });
+  for (const auto& group : components(edges)) {
+    for (std::uint32_t r : group) inlined[r] = t.call(r);
+    const bool recursive = group.size() > 1 || std::ranges::find(edges[group[0]], group[0]) != edges[group[0]].end();
+    if (recursive) continue;
+    const ExprId body = substitute(rules.bodies[group[0]]);
+    if (t[body].head_depth < kMaxHeadDepth / 2 && t[body].size < kLargestOperand) inlined[group[0]] = body;
+  }
+  Rewriter in_operands(
+      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) ? substitute(id) : rebuilt; }, false);
+  for (std::size_t r = 0; r < inlined.size(); ++r) {
+    const ExprId body = in_operands(rules.bodies[r]);
+    rules.bodies[r] = body;
+  }
+  rules.root = in_operands(rules.root);
+
+  // A machine with the rules that operands still call.
+  Machine machine;
+  const std::scoped_lock lock(machine.mutex());
+  std::vector<ExprId> booleans;
+  const auto collect = [&](ExprId id, ExprId rebuilt) {
+    if (is_boolean(t[id])) booleans.push_back(id);
+    return rebuilt;
+  };
+  Rewriter collector(t, collect, false);
+  for (ExprId body : std::vector<ExprId>(rules.bodies)) collector(body);
+  collector(rules.root);
+  std::vector<bool> called(rules.bodies.size());
+  std::vector<ExprId> todo = booleans;
+  std::vector<std::uint32_t> linked(rules.bodies.size());
+  while (!todo.empty()) {
+    const ExprId id = todo.back();
+    todo.pop_back();
+    for (const auto& [rule, count] : calls_in(t, id)) {
+      if (called[rule]) continue;
+      called[rule] = true;
+      linked[rule] = machine.declare_rule();
+      todo.push_back(rules.bodies[rule]);
+    }
+  }
+  TermCopier copy(t, machine.store(), linked);
+  std::vector<std::pair<std::uint32_t, ExprId>> bodies;
+  for (std::uint32_t r = 0; r < called.size(); ++r) {
+    if (called[r]) bodies.emplace_back(linked[r], copy(rules.bodies[r]));
+  }
+  machine.define_rules(bodies);
+
+  Rewriter drop(
+      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) && machine.empty(copy(id)) ? kNothing : rebuilt; },
+      false);
+  for (std::size_t r = 0; r < inlined.size(); ++r) {
+    const ExprId body = drop(rules.bodies[r]);
+    rules.bodies[r] = body;
+  }
+  rules.root = drop(rules.root);
+
+  const std::vector<bool> productive = productive_rules(rules);
+  Rewriter drop_calls(t, [&](ExprId id, ExprId rebuilt) {
+    return t[id].kind == ExprKind::Call && !productive[t[id].a] ? kNothing : rebuilt;
+  });
+  for (std::size_t r = 0; r < inlined.size(); ++r) {
+    const ExprId body = drop_calls(rules.bodies[r]);
+    rules.bodies[r] = body;
+  }
+  rules.root = drop_calls(rules.root);
+}
+
+}  // namespace glr
