@@ -13,9 +13,9 @@ namespace {
 constexpr std::array<const char*, 5> kStats = {"states", "frames", "entries", "bytes", "compile_ms"};
 
 std::string repr(const Limits& l) {
-  return "Limits(max_states=" + std::to_string(l.max_states) + ", max_transitions=" +
-         std::to_string(l.max_transitions) + ", max_bytes=" + std::to_string(l.max_bytes) + ", max_compile_seconds=" +
-         py::cast<std::string>(py::repr(py::float_(l.max_compile_seconds))) +
+  return "Limits(max_states=" + std::to_string(l.max_states) +
+         ", max_transitions=" + std::to_string(l.max_transitions) + ", max_bytes=" + std::to_string(l.max_bytes) +
+         ", max_compile_seconds=" + py::cast<std::string>(py::repr(py::float_(l.max_compile_seconds))) +
          ", max_nesting=" + std::to_string(l.max_nesting) + ")";
 }
 
@@ -27,9 +27,7 @@ void register_constraint(py::module_& module) {
   py::class_<Limits>(module, "Limits",
                      "Budgets of a compile; over one of them is a BudgetError, never unconstrained text.")
       .def(py::init([](std::uint64_t states, std::uint64_t transitions, std::uint64_t bytes, double seconds,
-                       std::uint32_t nesting) {
-             return Limits{states, transitions, bytes, seconds, nesting};
-           }),
+                       std::uint32_t nesting) { return Limits{states, transitions, bytes, seconds, nesting}; }),
            py::kw_only(), "max_states"_a = standard.max_states, "max_transitions"_a = standard.max_transitions,
            "max_bytes"_a = standard.max_bytes, "max_compile_seconds"_a = standard.max_compile_seconds,
            "max_nesting"_a = standard.max_nesting)

@@ -20,6 +20,8 @@ void raise(const char* name, const Args&... args) {
 void translate(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(std::move(thrown));
+  } catch (const SchemaError& e) {
+    raise("SchemaError", e.what(), e.pointer, e.hint);
   } catch (const GrammarError& e) {
     raise("GrammarError", e.what(), e.line, e.column, e.hint);
   } catch (const BudgetError& e) {

@@ -22,11 +22,16 @@ Role role_of(std::string_view name) {
 
 const char* status_name(Status status) {
   switch (status) {
-    case Status::Running: return "running";
-    case Status::Finished: return "finished";
-    case Status::DeadEnd: return "dead_end";
-    case Status::Rejected: return "rejected";
-    case Status::Failed: return "failed";
+    case Status::Running:
+      return "running";
+    case Status::Finished:
+      return "finished";
+    case Status::DeadEnd:
+      return "dead_end";
+    case Status::Rejected:
+      return "rejected";
+    case Status::Failed:
+      return "failed";
   }
   return "failed";
 }
@@ -45,17 +50,17 @@ std::unique_ptr<ChainSampler> make(SamplerObject& sampler, std::string_view role
 py::dict layout() {
   using llama::SamplerInterface, llama::TokenData, llama::TokenDataArray;
   py::dict out;
-  out["llama_token_data"] = py::make_tuple(sizeof(TokenData), offsetof(TokenData, id), offsetof(TokenData, logit),
-                                           offsetof(TokenData, p));
+  out["llama_token_data"] =
+      py::make_tuple(sizeof(TokenData), offsetof(TokenData, id), offsetof(TokenData, logit), offsetof(TokenData, p));
   out["llama_token_data_array"] =
       py::make_tuple(sizeof(TokenDataArray), offsetof(TokenDataArray, data), offsetof(TokenDataArray, size),
                      offsetof(TokenDataArray, selected), offsetof(TokenDataArray, sorted));
   out["llama_sampler"] = py::make_tuple(sizeof(llama::SamplerShell), offsetof(llama::SamplerShell, interface),
                                         offsetof(llama::SamplerShell, context));
-  out["llama_sampler_i"] = py::make_tuple(
-      sizeof(SamplerInterface), offsetof(SamplerInterface, name), offsetof(SamplerInterface, accept),
-      offsetof(SamplerInterface, apply), offsetof(SamplerInterface, reset), offsetof(SamplerInterface, clone),
-      offsetof(SamplerInterface, free));
+  out["llama_sampler_i"] =
+      py::make_tuple(sizeof(SamplerInterface), offsetof(SamplerInterface, name), offsetof(SamplerInterface, accept),
+                     offsetof(SamplerInterface, apply), offsetof(SamplerInterface, reset),
+                     offsetof(SamplerInterface, clone), offsetof(SamplerInterface, free));
   return out;
 }
 
@@ -71,16 +76,19 @@ void register_llama(py::module_& module) {
                            "the choice to the samplers after it. init, free: addresses of llama_sampler_init and\n"
                            "llama_sampler_free of the library that will run it.")
       .def(py::init(&make), "sampler"_a, "role"_a, "init"_a, "free"_a)
-      .def_property_readonly("address", [](const ChainSampler& self) { return address(self.get()); },
-                             "Of the llama_sampler; 0 once it was released.")
-      .def("release", [](ChainSampler& self) { return address(self.release()); },
-           "Gives the llama_sampler away (llama_sampler_chain_add frees it) and returns its address.")
-      .def_property_readonly("status", [](const ChainSampler& self) { return status_name(self.report().status()); },
-                             "'running', 'finished', 'dead_end', 'rejected' or 'failed'.")
+      .def_property_readonly(
+          "address", [](const ChainSampler& self) { return address(self.get()); },
+          "Of the llama_sampler; 0 once it was released.")
+      .def(
+          "release", [](ChainSampler& self) { return address(self.release()); },
+          "Gives the llama_sampler away (llama_sampler_chain_add frees it) and returns its address.")
+      .def_property_readonly(
+          "status", [](const ChainSampler& self) { return status_name(self.report().status()); },
+          "'running', 'finished', 'dead_end', 'rejected' or 'failed'.")
       .def_property_readonly("message", [](const ChainSampler& self) { return self.report().message(); })
       .def_property_readonly("nan_count", [](const ChainSampler& self) { return self.report().nan_count(); })
-      .def_property_readonly("alive", [](const ChainSampler& self) { return self.report().alive(); },
-                             "Until llama.cpp has freed it.");
+      .def_property_readonly(
+          "alive", [](const ChainSampler& self) { return self.report().alive(); }, "Until llama.cpp has freed it.");
 }
 
 }  // namespace glr::bindings

@@ -50,9 +50,8 @@ py::object mask(MatcherObject& self, const py::object& out) {
     self.allowed().write(target);
     return out;
   }
-  const TokenSet& allowed = self.allowed();
   py::array_t<std::uint32_t> made(words);
-  allowed.write({made.mutable_data(), static_cast<std::size_t>(words)});
+  self.allowed().write({made.mutable_data(), static_cast<std::size_t>(words)});
   return made;
 }
 
@@ -77,32 +76,43 @@ void register_matcher(py::module_& module) {
            "The allowed tokens as uint32 words: token i is bit i % 32 of word i // 32.\n\n"
            "out: a contiguous, writable uint32 array of ceil(len(vocabulary) / 32) words to write into and\n"
            "return; ValueError for any other. An array of one's own allocates nothing.")
-      .def("allowed_tokens", [](MatcherObject& self) { return id_array(self.allowed()); },
-           "The allowed token ids, ascending, as int32.")
+      .def(
+          "allowed_tokens", [](MatcherObject& self) { return id_array(self.allowed()); },
+          "The allowed token ids, ascending, as int32.")
       .def_property_readonly("allowed_count", [](MatcherObject& self) { return self.allowed().count(); })
-      .def("allows", [](MatcherObject& self, py::handle token) { return self.use().allows(token_id(token)); },
-           "token"_a, "Whether the token is allowed here; False for an id outside the vocabulary.")
-      .def("commit", [](MatcherObject& self, py::handle token) { self.use().commit(token_id(token)); }, "token"_a,
-           "Takes the token in. RejectedToken, and no change, when it is not allowed.")
-      .def("try_commit", [](MatcherObject& self, py::handle token) { return self.use().try_commit(token_id(token)); },
-           "token"_a, "Takes the token in and returns True; False, and no change, when it is not allowed.")
-      .def("commit_bytes", [](MatcherObject& self, py::handle data) { self.use().commit_bytes(text_view(data)); },
-           "data"_a, "Takes in text that was not sampled. RejectedToken names the offset at which it fails.")
-      .def_property_readonly("accepting", [](MatcherObject& self) { return self.use().accepting(); },
-                             "The text so far is a whole sentence.")
-      .def_property_readonly("finished", [](MatcherObject& self) { return self.use().finished(); },
-                             "An end token was committed.")
-      .def_property_readonly("commits", [](MatcherObject& self) { return self.use().commits(); },
-                             "How many commits can be rolled back.")
-      .def("forced_bytes", [](MatcherObject& self) { return py::bytes(self.use().forced_bytes()); },
-           "The only possible continuation, up to the first choice or the end.")
-      .def("rollback", [](MatcherObject& self, std::size_t commits) { self.use().rollback(commits); }, "commits"_a,
-           "Undoes the last commits; IndexError when there are fewer.")
-      .def("fork", [](MatcherObject& self) { return std::make_unique<MatcherObject>(self.use().fork()); },
-           "An independent matcher at the same place, in constant time.")
-      .def("reset", [](MatcherObject& self) { self.use().reset(); }, "Back to the start of a text.")
-      .def("explain", [](MatcherObject& self, py::handle token) { return self.use().explain(token_id(token)); },
-           "token"_a, "Why the token is or is not allowed.");
+      .def(
+          "allows", [](MatcherObject& self, py::handle token) { return self.use().allows(token_id(token)); }, "token"_a,
+          "Whether the token is allowed here; False for an id outside the vocabulary.")
+      .def(
+          "commit", [](MatcherObject& self, py::handle token) { self.use().commit(token_id(token)); }, "token"_a,
+          "Takes the token in. RejectedToken, and no change, when it is not allowed.")
+      .def(
+          "try_commit", [](MatcherObject& self, py::handle token) { return self.use().try_commit(token_id(token)); },
+          "token"_a, "Takes the token in and returns True; False, and no change, when it is not allowed.")
+      .def(
+          "commit_bytes", [](MatcherObject& self, py::handle data) { self.use().commit_bytes(text_view(data)); },
+          "data"_a, "Takes in text that was not sampled. RejectedToken names the offset at which it fails.")
+      .def_property_readonly(
+          "accepting", [](MatcherObject& self) { return self.use().accepting(); },
+          "The text so far is a whole sentence.")
+      .def_property_readonly(
+          "finished", [](MatcherObject& self) { return self.use().finished(); }, "An end token was committed.")
+      .def_property_readonly(
+          "commits", [](MatcherObject& self) { return self.use().commits(); }, "How many commits can be rolled back.")
+      .def(
+          "forced_bytes", [](MatcherObject& self) { return py::bytes(self.use().forced_bytes()); },
+          "The only possible continuation, up to the first choice or the end.")
+      .def(
+          "rollback", [](MatcherObject& self, std::size_t commits) { self.use().rollback(commits); }, "commits"_a,
+          "Undoes the last commits; IndexError when there are fewer.")
+      .def(
+          "fork", [](MatcherObject& self) { return std::make_unique<MatcherObject>(self.use().fork()); },
+          "An independent matcher at the same place, in constant time.")
+      .def(
+          "reset", [](MatcherObject& self) { self.use().reset(); }, "Back to the start of a text.")
+      .def(
+          "explain", [](MatcherObject& self, py::handle token) { return self.use().explain(token_id(token)); },
+          "token"_a, "Why the token is or is not allowed.");
 }
 
 }  // namespace glr::bindings

@@ -58,11 +58,16 @@ py::dict settings(SamplerObject& self) {
 
 const char* dead_end_name(DeadEnd reason) {
   switch (reason) {
-    case DeadEnd::None: return "";
-    case DeadEnd::Finished: return "finished";
-    case DeadEnd::NothingAllowed: return "nothing_allowed";
-    case DeadEnd::AllForbidden: return "all_forbidden";
-    case DeadEnd::NoCandidateAllowed: return "no_candidate_allowed";
+    case DeadEnd::None:
+      return "";
+    case DeadEnd::Finished:
+      return "finished";
+    case DeadEnd::NothingAllowed:
+      return "nothing_allowed";
+    case DeadEnd::AllForbidden:
+      return "all_forbidden";
+    case DeadEnd::NoCandidateAllowed:
+      return "no_candidate_allowed";
   }
   return "";
 }
@@ -131,33 +136,39 @@ void register_sampler(py::module_& module) {
            "The row may be longer than the vocabulary, the rest is never chosen.")
       .def("sample_at", &sample_at, "address"_a, "count"_a,
            "The same for `count` floats at an address, such as llama_get_logits_ith returns.")
-      .def("accept", [](SamplerObject& self, py::handle token) { return self.use().accept(token_id(token)); },
-           "token"_a, "Takes the token in; False, and no change, when it is not allowed.")
-      .def("reset", [](SamplerObject& self) { self.use().reset(); }, "Back to the start, with the same seed.")
-      .def("clone",
-           [](SamplerObject& self) {
-             return std::make_unique<SamplerObject>(self.constraint, self.use().clone());
-           },
-           "An independent sampler at the same place.")
+      .def(
+          "accept", [](SamplerObject& self, py::handle token) { return self.use().accept(token_id(token)); }, "token"_a,
+          "Takes the token in; False, and no change, when it is not allowed.")
+      .def(
+          "reset", [](SamplerObject& self) { self.use().reset(); }, "Back to the start, with the same seed.")
+      .def(
+          "clone",
+          [](SamplerObject& self) { return std::make_unique<SamplerObject>(self.constraint, self.use().clone()); },
+          "An independent sampler at the same place.")
       .def("restarted", &restarted, "seed"_a = py::none(),
            "An independent sampler at the start of a sequence, with the same seed unless another is given.")
       .def_property_readonly("constraint", [](const SamplerObject& self) { return holder(self.constraint); })
       .def_property_readonly("seed", [](SamplerObject& self) { return self.use().seed(); })
       .def_property_readonly("nan_count", [](SamplerObject& self) { return self.use().nan_count(); })
-      .def_property_readonly("accepting", [](SamplerObject& self) { return self.use().matcher().accepting(); },
-                             "The text so far is a whole sentence.")
-      .def_property_readonly("finished", [](SamplerObject& self) { return self.use().matcher().finished(); },
-                             "An end token was accepted.")
-      .def_property_readonly("allowed_count", [](SamplerObject& self) { return self.use().allowed().count(); },
-                             "How many tokens the grammar allows here.")
-      .def_property_readonly("dead_end", [](SamplerObject& self) { return dead_end_name(self.use().dead_end()); },
-                             "Why the last sample() found no token: '' when it did, 'finished', 'nothing_allowed',\n"
-                             "'all_forbidden' or 'no_candidate_allowed'.")
-      .def("rollback", [](SamplerObject& self, std::size_t tokens) { self.use().rollback(tokens); }, "tokens"_a,
-           "Undoes the last accepted tokens; IndexError when there are fewer.")
-      .def("commit_bytes",
-           [](SamplerObject& self, py::handle data) { self.use().matcher().commit_bytes(text_view(data)); }, "data"_a,
-           "Takes in text that was not sampled. RejectedToken names the offset at which it fails.")
+      .def_property_readonly(
+          "accepting", [](SamplerObject& self) { return self.use().matcher().accepting(); },
+          "The text so far is a whole sentence.")
+      .def_property_readonly(
+          "finished", [](SamplerObject& self) { return self.use().matcher().finished(); }, "An end token was accepted.")
+      .def_property_readonly(
+          "allowed_count", [](SamplerObject& self) { return self.use().allowed().count(); },
+          "How many tokens the grammar allows here.")
+      .def_property_readonly(
+          "dead_end", [](SamplerObject& self) { return dead_end_name(self.use().dead_end()); },
+          "Why the last sample() found no token: '' when it did, 'finished', 'nothing_allowed',\n"
+          "'all_forbidden' or 'no_candidate_allowed'.")
+      .def(
+          "rollback", [](SamplerObject& self, std::size_t tokens) { self.use().rollback(tokens); }, "tokens"_a,
+          "Undoes the last accepted tokens; IndexError when there are fewer.")
+      .def(
+          "commit_bytes",
+          [](SamplerObject& self, py::handle data) { self.use().matcher().commit_bytes(text_view(data)); }, "data"_a,
+          "Takes in text that was not sampled. RejectedToken names the offset at which it fails.")
       .def_property_readonly("settings", &settings)
       .def_property_readonly("evidence", &evidence,
                              "Operational facts of the run so far; never prompts, text or paths.");
@@ -166,10 +177,12 @@ void register_sampler(py::module_& module) {
                          "Token bytes in, whole code points out. What take() and finish() return, in order, is what\n"
                          "went in.")
       .def(py::init<>())
-      .def("take", [](Utf8Buffer& self, py::handle data) { return py::bytes(self.take(text_view(data))); }, "data"_a,
-           "Everything up to the last place where no code point is half read.")
-      .def("finish", [](Utf8Buffer& self) { return py::bytes(self.finish()); },
-           "What is left: empty, or an incomplete code point. The buffer starts anew.")
+      .def(
+          "take", [](Utf8Buffer& self, py::handle data) { return py::bytes(self.take(text_view(data))); }, "data"_a,
+          "Everything up to the last place where no code point is half read.")
+      .def(
+          "finish", [](Utf8Buffer& self) { return py::bytes(self.finish()); },
+          "What is left: empty, or an incomplete code point. The buffer starts anew.")
       .def_property_readonly("pending", [](const Utf8Buffer& self) { return py::bytes(std::string(self.pending())); })
       .def_property_readonly("invalid_bytes", &Utf8Buffer::invalid_bytes,
                              "Bytes handed on that are part of no code point.");

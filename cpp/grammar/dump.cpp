@@ -146,26 +146,32 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
         out += token.text.empty() ? "<[" + std::to_string(token.id) + "]>" : token.text;
         break;
       }
+      case NodeKind::Complement:
+        out += '~';
+        steps.push_back({.node = grammar.children(node).front(), .around = Binding::Element});
+        break;
       case NodeKind::Repeat:
         steps.push_back({.quantified = &node});
         steps.push_back({.node = grammar.children(node).front(), .around = Binding::Element});
         break;
       case NodeKind::Sequence:
+      case NodeKind::Intersection:
       case NodeKind::Choice: {
         const bool choice = node.kind == NodeKind::Choice;
+        const bool sequence = node.kind == NodeKind::Sequence;
         const auto children = grammar.children(node);
         if (children.empty()) {
           out += "[]";
           break;
         }
-        const bool parentheses = step.around == Binding::Element || (choice && step.around != Binding::Body);
+        const bool parentheses = step.around == Binding::Element || (!sequence && step.around != Binding::Body);
         if (parentheses) {
           out += '(';
           steps.push_back({.text = ")"});
         }
         for (std::size_t i = children.size(); i-- > 0;) {
-          steps.push_back({.node = children[i], .around = choice ? Binding::Alternative : Binding::Element});
-          if (i > 0) steps.push_back({.text = choice ? " | " : " "});
+          steps.push_back({.node = children[i], .around = sequence ? Binding::Element : Binding::Alternative});
+          if (i > 0) steps.push_back({.text = choice ? " | " : sequence ? " " : " & "});
         }
         break;
       }

@@ -104,6 +104,20 @@ NodeId GrammarBuilder::repeat(NodeId child, std::uint32_t min, std::uint32_t max
   return add({.kind = NodeKind::Repeat, .span = span, .first = first, .count = 1, .min = min, .max = max});
 }
 
+NodeId GrammarBuilder::intersection(std::span<const NodeId> children, Span span) {
+  if (children.empty()) throw std::invalid_argument("an intersection of nothing");
+  if (children.size() == 1) return children.front();
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.insert(grammar_.children_.end(), children.begin(), children.end());
+  return add({.kind = NodeKind::Intersection, .span = span, .first = first, .count = checked_size(children.size())});
+}
+
+NodeId GrammarBuilder::complement(NodeId child, Span span) {
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.push_back(child);
+  return add({.kind = NodeKind::Complement, .span = span, .first = first, .count = 1});
+}
+
 NodeId GrammarBuilder::token(TokenLiteral literal, Span span) {
   const std::uint32_t first = checked_size(grammar_.tokens_.size());
   grammar_.tokens_.push_back(std::move(literal));

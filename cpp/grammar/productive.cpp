@@ -22,6 +22,8 @@ std::span<const NodeId> parts(const Grammar& grammar, const Node& node) {
     case NodeKind::Sequence:
     case NodeKind::Choice:
     case NodeKind::Repeat:
+    case NodeKind::Intersection:
+    case NodeKind::Complement:
       return grammar.children(node);
     case NodeKind::Literal:
     case NodeKind::CodePoints:
@@ -38,12 +40,14 @@ std::uint32_t parts_needed(const Node& node) {
   switch (node.kind) {
     case NodeKind::Literal:
     case NodeKind::Token:
+    case NodeKind::Complement:
       return 0;
     case NodeKind::CodePoints:
       return node.count == 0 ? kNever : 0;
     case NodeKind::Repeat:
       return node.min == 0 ? 0 : 1;
     case NodeKind::Sequence:
+    case NodeKind::Intersection:
       return node.count;
     case NodeKind::RuleRef:
     case NodeKind::Choice:

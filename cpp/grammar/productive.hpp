@@ -7,7 +7,8 @@
 
 namespace glr {
 
-// By NodeId. A token literal counts as a text. O(nodes + children).
+// By NodeId. A token literal counts as a text. An intersection counts when all its operands do, a complement always:
+// whether they hold a text indeed is found out when the grammar is compiled (expression/operands.cpp). O(nodes + children).
 std::vector<bool> productive_nodes(const Grammar& grammar);
 
 // Throws GrammarError (NoSentence) that names the root and the rule that never ends.

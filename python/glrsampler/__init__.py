@@ -29,9 +29,11 @@ from .errors import (
     IncompatibleArtifact,
     LlamaAbiError,
     RejectedToken,
+    SchemaError,
     VocabularyError,
 )
 from .generation import Event, Result, generate, stream
+from .schemas import json_object
 
 if TYPE_CHECKING:
     from .llama import Llama
@@ -53,11 +55,13 @@ __all__ = [
     "RejectedToken",
     "Result",
     "Sampler",
+    "SchemaError",
     "Utf8Buffer",
     "Vocabulary",
     "VocabularyError",
     "__version__",
     "generate",
+    "json_object",
     "stream",
 ]
 

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import json
 import os
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -132,19 +133,20 @@ def _generate(options: argparse.Namespace) -> int:
 def _write(events: Iterator[Event], *, quiet: bool) -> Event:
     """Text to standard output; progress and a summary to standard error."""
     progress = sys.stderr.isatty() and not sys.stdout.isatty() and not quiet
-    started, count, shown_at = time.perf_counter(), 0, 0.0
+    started, shown_at = time.perf_counter(), 0.0
+    allowed: list[int] = []
     last: Event | None = None
     ends_line = True
     for event in events:
         sys.stdout.write(event.text)
         sys.stdout.flush()
         ends_line = event.text.endswith("\n") if event.text else ends_line
-        count += len(event.tokens)
+        allowed += [event.allowed] * len(event.tokens)
         now = time.perf_counter()
         if progress and event.tokens and now - shown_at > 0.1:
             shown_at = now
-            speed = count / (now - started)
-            sys.stderr.write(f"\r{count} tokens  {speed:.0f} tokens/s  {event.allowed} allowed\x1b[K")
+            speed = len(allowed) / (now - started)
+            sys.stderr.write(f"\r{len(allowed)} tokens  {speed:.0f} tokens/s  {event.allowed} allowed\x1b[K")
             sys.stderr.flush()
         last = event
     if last is None or last.status is None:
@@ -154,10 +156,10 @@ def _write(events: Iterator[Event], *, quiet: bool) -> Event:
     if not quiet:
         if sys.stdout.isatty() and not ends_line:
             sys.stderr.write("\n")
-        seconds = time.perf_counter() - started
+        speed = len(allowed) / (time.perf_counter() - started)
         print(
-            f"[{last.status}: {last.reason}] {count} tokens, {count / seconds:.0f} tokens/s with the prompt, "
-            f"seed {last.evidence['seed']}",
+            f"[{last.status}: {last.reason}] {len(allowed)} tokens, {speed:.0f} tokens/s with the prompt, "
+            f"{statistics.median(allowed or [0]):.0f} allowed in the median, seed {last.evidence['seed']}",
             file=sys.stderr,
         )
     return last

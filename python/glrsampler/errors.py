@@ -24,6 +24,18 @@ class GrammarError(Error):
         return str(self.args[0])
 
 
+class SchemaError(GrammarError):
+    """A JSON Schema that is none, cannot be enforced exactly, or is met by no value.
+
+    `pointer` is the JSON pointer of the cause, as a URI fragment: "#/properties/a".
+    """
+
+    def __init__(self, message: str, pointer: str = "#", hint: str = "") -> None:
+        super().__init__(message, 0, 0, hint)
+        self.args = (message, pointer, hint)
+        self.pointer = pointer
+
+
 class BudgetError(Error):
     """A compile would exceed one of `Limits`: `budget` is its name, `rule` the rule that was compiled."""
 

@@ -34,6 +34,15 @@ class GrammarError : public Error {
   std::string hint;
 };
 
+// A JSON Schema that is none, that cannot be enforced exactly, or that no value meets. `pointer` is the JSON pointer
+// (as a URI fragment, "#/properties/a") of the keyword or schema that is the cause.
+class SchemaError : public GrammarError {
+ public:
+  SchemaError(const GrammarError& error, std::string at) : GrammarError(error), pointer(std::move(at)) {}
+
+  std::string pointer;
+};
+
 // A compile would exceed one of `Limits`.
 class BudgetError : public Error {
  public:

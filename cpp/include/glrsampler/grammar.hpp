@@ -33,20 +33,28 @@ struct CodePointRange {
 };
 
 enum class NodeKind : std::uint8_t {
-  Literal,     // exactly these bytes; the empty literal is the empty text
-  CodePoints,  // one code point of a class, as UTF-8
-  RuleRef,     // the text of a rule
-  Sequence,    // children one after the other
-  Choice,      // any one of the children; no children: nothing at all
-  Repeat,      // min to max times the only child, max may be kUnbounded
-  Token,       // one whole model token, at a token boundary
+  Literal,       // exactly these bytes; the empty literal is the empty text
+  CodePoints,    // one code point of a class, as UTF-8
+  RuleRef,       // the text of a rule
+  Sequence,      // children one after the other
+  Choice,        // any one of the children; no children: nothing at all
+  Repeat,        // min to max times the only child, max may be kUnbounded
+  Token,         // one whole model token, at a token boundary
+  Intersection,  // the texts that all children have in common; regular operands only (see below)
+  Complement,    // every byte string that the only child is not; regular operand only
 };
+
+// The operands of Intersection and Complement are regular: no tokens, and every rule they reach is either not
+// recursive or right-linear: it refers to rules of its own cycle only where its text ends (last in sequences, not in
+// repetitions or complements) and never before it has read something. Anything else is a GrammarError when the
+// grammar is compiled. Complement is relative to all byte strings, so complement(nothing) is any text whatever;
+// front ends over code points intersect it with well-formed UTF-8.
 
 // Names one model token by its text (`<think>`) or its id (`<[1000]>`). Negated it stands for every
 // *text* token but that one: control and end-of-generation tokens are admitted only by name.
 struct TokenLiteral {
-  std::string text;       // with the angle brackets; empty when named by id
-  std::uint32_t id = 0;   // when text is empty
+  std::string text;      // with the angle brackets; empty when named by id
+  std::uint32_t id = 0;  // when text is empty
   bool negated = false;
 };
 
@@ -54,7 +62,7 @@ struct Node {
   NodeKind kind;
   Span span;
   // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
-  // Sequence, Choice: of children(). Repeat: first is the index of the child in children().
+  // Sequence, Choice, Intersection: of children(). Repeat, Complement: first is the index of the child in children().
   // RuleRef: first is the RuleId. Token: first is the index in token_literals().
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -64,8 +72,35 @@ struct Node {
 
 struct Rule {
   std::string name;
-  Span span;    // of the name where it is defined
+  Span span;  // of the name where it is defined
   NodeId body;
+};
+
+// How a JSON Schema is read and how the texts are spelled.
+struct JsonSchemaOptions {
+  enum class Whitespace : std::uint8_t {
+    Bounded,  // what json.dumps writes with any indent up to 8: nothing, one blank, or a new line and its indent
+    Any,      // RFC 8259: any number of blanks, tabs and new lines between tokens
+    Compact,  // none
+  };
+  enum class PropertyOrder : std::uint8_t {
+    Schema,  // as declared, additional ones after them
+    Any,
+  };
+  enum class Profile : std::uint8_t { None, Strict };
+  // Of keys and of enum and const values. Other strings may use any escapes in either.
+  enum class Spelling : std::uint8_t { Canonical, Any };
+  enum class Unsupported : std::uint8_t {
+    Error,
+    Warn,  // admit more than the schema does and say so in warnings()
+  };
+
+  Whitespace whitespace = Whitespace::Bounded;
+  PropertyOrder property_order = PropertyOrder::Schema;
+  Profile profile = Profile::None;
+  Spelling spelling = Spelling::Canonical;
+  Unsupported on_unsupported = Unsupported::Error;
+  std::uint32_t max_digits = 0;  // of a number, before and after the point together; 0: unlimited, 17 in Strict
 };
 
 // Immutable once built; share it by pointer.
@@ -75,6 +110,22 @@ class Grammar {
   // Throws GrammarError with line, column and hint.
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text, std::string_view root = "root",
                                                   std::string_view file = "grammar");
+
+  // The texts that a regular expression matches as a whole: ECMA-262 syntax (Unicode mode) and the Python spellings of
+  // the same things. `flags`: any of i (ignore case), m (^ and $ at lines), s (dot matches line ends), u (no effect).
+  // Throws GrammarError with line, column and hint.
+  static std::shared_ptr<const Grammar> from_regex(std::string_view pattern, std::string_view flags = "",
+                                                   std::string_view file = "pattern");
+
+  // Exactly these texts. Throws GrammarError when there is none.
+  static std::shared_ptr<const Grammar> from_choices(std::span<const std::string> texts,
+                                                     std::string_view file = "choices");
+
+  // The JSON texts whose value meets a JSON Schema (drafts 4 to 2020-12). `file` only names the source in messages.
+  // Throws SchemaError, with the pointer of the cause, for what is no schema, cannot be enforced exactly or is
+  // met by no value; GrammarError for what is not JSON.
+  static std::shared_ptr<const Grammar> from_json_schema(std::string_view text, const JsonSchemaOptions& options = {},
+                                                         std::string_view file = "schema");
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Rule>& rules() const { return rules_; }
@@ -88,6 +139,9 @@ class Grammar {
   std::span<const CodePointRange> ranges(const Node& n) const { return std::span(ranges_).subspan(n.first, n.count); }
   std::span<const NodeId> children(const Node& n) const { return std::span(children_).subspan(n.first, n.count); }
   const TokenLiteral& token_literal(const Node& n) const { return tokens_[n.first]; }
+
+  // What the grammar admits beyond its source, a sentence each; empty when it is exact.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   // SHA-256 of the source text, the root's name and the front end's options, in hex.
   const std::string& fingerprint() const { return fingerprint_; }
@@ -104,6 +158,7 @@ class Grammar {
   std::string source_;
   std::string file_;
   std::string fingerprint_;
+  std::vector<std::string> warnings_;
 };
 
 // Builds a Grammar bottom up: children first. Rules may be referred to before they are defined.
@@ -121,11 +176,17 @@ class GrammarBuilder {
   NodeId choice(std::span<const NodeId> children, Span span);    // one child: that child
   NodeId repeat(NodeId child, std::uint32_t min, std::uint32_t max, Span span);
   NodeId token(TokenLiteral literal, Span span);
+  NodeId nothing(Span span) { return choice({}, span); }             // no text at all
+  NodeId intersection(std::span<const NodeId> children, Span span);  // at least one; one child: that child
+  NodeId complement(NodeId child, Span span);
+  NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
-  RuleId declare(std::string_view name);           // new, undefined
+  RuleId declare(std::string_view name);  // new, undefined
   void define(RuleId rule, NodeId body, Span name_span);
   bool defined(RuleId rule) const;
   const std::vector<Rule>& rules() const { return grammar_.rules_; }
+
+  void warn(std::string sentence) { grammar_.warnings_.push_back(std::move(sentence)); }
 
   // Every rule must be defined. The builder is spent.
   std::shared_ptr<const Grammar> build(RuleId root) &&;

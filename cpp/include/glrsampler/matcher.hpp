@@ -34,13 +34,13 @@ class Matcher {
   void mask(std::span<std::uint32_t> words) { allowed().write(words); }
   bool allows(TokenId token);  // an id outside the vocabulary is not allowed
 
-  bool try_commit(TokenId token);         // false: not allowed, nothing changed
-  void commit(TokenId token);             // RejectedToken instead of false
+  bool try_commit(TokenId token);            // false: not allowed, nothing changed
+  void commit(TokenId token);                // RejectedToken instead of false
   void commit_bytes(std::string_view text);  // text that was not sampled; RejectedToken names the offset
-  bool accepting() const;  // the text so far is a whole sentence
-  bool finished() const;   // an end-of-generation token was committed
+  bool accepting() const;                    // the text so far is a whole sentence
+  bool finished() const;                     // an end-of-generation token was committed
 
-  std::string forced_bytes();  // the only possible continuation, up to the first choice or the end
+  std::string forced_bytes();          // the only possible continuation, up to the first choice or the end
   void rollback(std::size_t commits);  // undo the last `commits` commits; std::out_of_range beyond them
   void reset();
   std::size_t commits() const;  // that can be rolled back
@@ -48,9 +48,9 @@ class Matcher {
   // Why `token` is or is not allowed, for a person to read.
   struct Explanation {
     bool allowed = false;
-    std::string reason;            // one sentence
-    std::size_t failed_at = 0;     // byte of the token at which no sentence is left
-    std::string expected_bytes;    // classes of the bytes that could come there instead
+    std::string reason;                 // one sentence
+    std::size_t failed_at = 0;          // byte of the token at which no sentence is left
+    std::string expected_bytes;         // classes of the bytes that could come there instead
     std::vector<std::string> expected;  // terminals with the rule and line they stand in
   };
   Explanation explain(TokenId token);

@@ -29,7 +29,7 @@ class TokenSet {
       : form_(form), count_(count), data_(std::move(data)), universe_(universe) {}
 
   Form form() const { return form_; }
-  std::uint32_t count() const { return count_; }              // members
+  std::uint32_t count() const { return count_; }                 // members
   std::span<const std::uint32_t> data() const { return data_; }  // ids, or words of the bitmap
 
   bool contains(TokenId id) const;

@@ -1,0 +1,489 @@
+#include "grammar/json_schema/algebra.hpp"
+
+#include <algorithm>
+
+#include "grammar/json_schema/error.hpp"
+#include "grammar/json_schema/limits.hpp"
+#include "grammar/json_schema/strings.hpp"
+
+namespace glr::json_schema {
+
+namespace {
+
+// How far emptiness is looked for inside values and inside other proofs. Deeper, a shape is kept: it costs states that
+// nothing reaches, no more.
+constexpr unsigned kProofDepth = 4;
+constexpr std::size_t kProofShapes = 64;
+constexpr std::size_t kMaxWork = 100'000;
+
+TypeSet types_of(const std::vector<NumberValue>& numbers) {
+  TypeSet types = 0;
+  for (const NumberValue& n : numbers) types |= n.value.is_integer() ? kInteger : kFractional;
+  return types;
+}
+
+bool about_members(const Schema& s) {
+  return !s.properties.empty() || !s.pattern_properties.empty() || s.additional_properties.has_value();
+}
+
+}  // namespace
+
+// --- positive schemas -----------------------------------------------------------------------------------------------
+
+void Algebra::meet_pending(Work& work) {
+  while (!work.pending.empty() && !work.dead) {
+    const Literal literal = work.pending.back();
+    work.pending.pop_back();
+    if (std::binary_search(work.met.begin(), work.met.end(), literal)) continue;
+    add(work.met, literal);
+    const Schema& s = schemas_[literal.schema];
+    if (literal.negated) {
+      if (s.never || s.widened) continue;
+      work.splits.push_back({literal, Split::Kind::Negation});
+      if (!s.properties.empty()) work.shape.object.negated.push_back(literal.schema);
+    } else if (s.never || std::binary_search(work.met.begin(), work.met.end(), Literal{literal.schema, true})) {
+      work.dead = true;
+    } else {
+      meet(work, s, literal.schema);
+      work.dead = work.shape.types == 0;
+    }
+    if (work.dead) {
+      clash_pointer_ = s.pointer;
+      clash_ = s.never ? "the schema `false` admits nothing" : "it excludes what the schemas it is combined with admit";
+    }
+  }
+}
+
+void Algebra::meet(Work& work, const Schema& s, SchemaId id) {
+  Shape& shape = work.shape;
+  shape.types &= s.types;
+  for (std::size_t i = 0; i < s.values.size(); ++i) {
+    const Values& v = s.values[i];
+    if (!v.composites.empty()) {
+      work.splits.push_back({{id}, Split::Kind::Composites, i});
+      continue;
+    }
+    shape.types &= static_cast<TypeSet>(v.plain | (v.strings.empty() ? 0 : kString) | types_of(v.numbers));
+    shape.string.restrict_to(v.strings);
+    shape.number.restrict_to(v.numbers);
+  }
+
+  for (const auto& bound : {s.minimum, s.format_minimum}) {
+    if (bound) shape.number.tighten_low(*bound);
+  }
+  for (const auto& bound : {s.maximum, s.format_maximum}) {
+    if (bound) shape.number.tighten_high(*bound);
+  }
+  if (s.multiple_of) shape.number.multiples.push_back(*s.multiple_of);
+
+  shape.string.min_length = std::max(shape.string.min_length, s.min_length);
+  shape.string.max_length = std::min(shape.string.max_length, s.max_length);
+  for (const Pattern& p : s.patterns) {
+    auto& known = shape.string.matches;
+    if (std::find(known.begin(), known.end(), p) == known.end()) known.push_back(p);
+  }
+
+  ArrayShape& array = shape.array;
+  for (std::size_t i = 0; i < s.prefix_items.size(); ++i) add(array.at(i), Literal{s.prefix_items[i]});
+  if (s.items) {
+    for (std::size_t i = s.prefix_items.size(); i < array.prefix.size(); ++i) add(array.prefix[i], Literal{*s.items});
+    add(array.rest, Literal{*s.items});
+  }
+  array.min_items = std::max(array.min_items, s.min_items);
+  array.max_items = std::min(array.max_items, s.max_items);
+  if (s.contains) array.contains.push_back({{Literal{*s.contains}}, 0, s.min_contains, s.max_contains});
+  if (s.unique_items && !array.unique) {
+    array.unique = true;
+    array.unique_pointer = s.pointer + "/uniqueItems";
+  }
+
+  ObjectShape& object = shape.object;
+  if (about_members(s)) object.schemas.push_back(id);
+  for (const std::string& key : s.required) object.require(key);
+  object.min_properties = std::max(object.min_properties, s.min_properties);
+  object.max_properties = std::min(object.max_properties, s.max_properties);
+  if (s.property_names) add(object.names, Literal{*s.property_names});
+  for (std::size_t i = 0; i < s.dependencies.size(); ++i) work.splits.push_back({{id}, Split::Kind::Dependency, i});
+
+  // Last in, first out: what is written first is met first, so that its keys come first.
+  for (std::size_t i = s.all_of.size(); i-- > 0;) work.pending.push_back({s.all_of[i]});
+  if (s.negated) work.pending.push_back({*s.negated, true});
+  for (std::size_t i = 0; i < s.any_of.size(); ++i) work.splits.push_back({{id}, Split::Kind::AnyOf, i});
+  if (!s.one_of.empty()) work.splits.push_back({{id}, Split::Kind::OneOf});
+  if (s.condition && (s.consequence || s.alternative)) work.splits.push_back({{id}, Split::Kind::Condition});
+}
+
+// --- splits ---------------------------------------------------------------------------------------------------------
+
+void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out) {
+  const SchemaId id = split.literal.schema;
+  const Schema& s = schemas_[id];
+  const auto branch = [&]() -> Work& { return out.emplace_back(work); };
+  switch (split.kind) {
+    case Split::Kind::AnyOf:
+      for (const SchemaId one : s.any_of[split.index]) branch().pending.push_back({one});
+      return;
+    case Split::Kind::OneOf:
+      for (std::size_t i = 0; i < s.one_of.size(); ++i) {
+        Work& w = branch();
+        for (std::size_t j = 0; j < s.one_of.size(); ++j) {
+          if (j != i) w.pending.push_back({s.one_of[j], true});
+        }
+        w.pending.push_back({s.one_of[i]});
+      }
+      return;
+    case Split::Kind::Condition: {
+      Work& met = branch();
+      if (s.consequence) met.pending.push_back({*s.consequence});
+      met.pending.push_back({*s.condition});
+      Work& unmet = branch();
+      if (s.alternative) unmet.pending.push_back({*s.alternative});
+      unmet.pending.push_back({*s.condition, true});
+      return;
+    }
+    case Split::Kind::Dependency: {
+      const Dependency& d = s.dependencies[split.index];
+      if (!work.shape.object.forbids(d.key) && (work.shape.types & kObject) != 0) {
+        Work& present = branch();
+        present.shape.types &= kObject;
+        present.shape.object.require(d.key);
+        for (const std::string& key : d.required) present.shape.object.require(key);
+        if (d.schema) present.pending.push_back({*d.schema});
+      }
+      branch().shape.object.forbidden.push_back(d.key);
+      return;
+    }
+    case Split::Kind::Composites: {
+      const Values& v = s.values[split.index];
+      Work& scalar = branch();
+      scalar.shape.types &= static_cast<TypeSet>(v.plain | (v.strings.empty() ? 0 : kString) | types_of(v.numbers));
+      scalar.shape.string.restrict_to(v.strings);
+      scalar.shape.number.restrict_to(v.numbers);
+      for (const SchemaId composite : v.composites) branch().pending.push_back({composite});
+      return;
+    }
+    case Split::Kind::Negation: split_negation(work, id, out); return;
+  }
+}
+
+// --- negated schemas: one branch for each way not to meet it --------------------------------------------------------
+
+void Algebra::split_negation(const Work& work, SchemaId id, std::vector<Work>& out) {
+  const Schema& s = schemas_[id];
+  if (s.types != kAllTypes && (work.shape.types & ~s.types) != 0) {
+    out.emplace_back(work).shape.types &= static_cast<TypeSet>(~s.types);
+  }
+  for (const Values& v : s.values) drop_values(out.emplace_back(work), v);
+  if ((work.shape.types & kNumber) != 0) negate_numbers(work, s, out);
+  if ((work.shape.types & kString) != 0) negate_strings(work, s, out);
+  if ((work.shape.types & kArray) != 0) negate_arrays(work, s, out);
+  if ((work.shape.types & kObject) != 0) negate_objects(work, s, id, out);
+  negate_combinations(work, s, out);
+}
+
+void Algebra::drop_values(Work& work, const Values& values) {
+  Shape& shape = work.shape;
+  shape.types &= static_cast<TypeSet>(~values.plain);
+  shape.string.excluded.insert(shape.string.excluded.end(), values.strings.begin(), values.strings.end());
+  for (const NumberValue& n : values.numbers) shape.number.excluded.push_back(n.value);
+  for (const SchemaId composite : values.composites) work.pending.push_back({composite, true});
+}
+
+void Algebra::negate_numbers(const Work& work, const Schema& s, std::vector<Work>& out) {
+  const auto branch = [&]() -> NumberShape& {
+    Work& w = out.emplace_back(work);
+    w.shape.types &= kNumber;
+    return w.shape.number;
+  };
+  for (const auto& bound : {s.minimum, s.format_minimum}) {
+    if (bound) branch().tighten_high({bound->value, !bound->exclusive});
+  }
+  for (const auto& bound : {s.maximum, s.format_maximum}) {
+    if (bound) branch().tighten_low({bound->value, !bound->exclusive});
+  }
+  if (s.multiple_of) branch().not_multiples.push_back(*s.multiple_of);
+}
+
+void Algebra::negate_strings(const Work& work, const Schema& s, std::vector<Work>& out) {
+  const auto branch = [&]() -> StringShape& {
+    Work& w = out.emplace_back(work);
+    w.shape.types &= kString;
+    return w.shape.string;
+  };
+  if (s.min_length > 0) {
+    StringShape& shorter = branch();
+    shorter.max_length = std::min(shorter.max_length, s.min_length - 1);
+  }
+  if (s.max_length != kNoBound) {
+    StringShape& longer = branch();
+    longer.min_length = std::max(longer.min_length, s.max_length + 1);
+  }
+  for (const Pattern& p : s.patterns) branch().not_matches.push_back(p);
+}
+
+void Algebra::negate_arrays(const Work& work, const Schema& s, std::vector<Work>& out) {
+  const auto branch = [&]() -> ArrayShape& {
+    Work& w = out.emplace_back(work);
+    w.shape.types &= kArray;
+    return w.shape.array;
+  };
+  if (s.min_items > 0) {
+    ArrayShape& shorter = branch();
+    shorter.max_items = std::min(shorter.max_items, s.min_items - 1);
+  }
+  if (s.max_items != kNoBound) {
+    ArrayShape& longer = branch();
+    longer.min_items = std::max(longer.min_items, s.max_items + 1);
+  }
+  const auto prefix = static_cast<std::uint32_t>(s.prefix_items.size());
+  for (std::uint32_t i = 0; i < prefix; ++i) {
+    ArrayShape& failing = branch();
+    failing.min_items = std::max(failing.min_items, i + 1);
+    add(failing.at(i), Literal{s.prefix_items[i], true});
+  }
+  if (s.items) branch().contains.push_back({{Literal{*s.items, true}}, prefix, 1, kNoBound});
+  if (s.contains) {
+    const Goal goal{Literal{*s.contains}};
+    if (s.min_contains > 0) branch().contains.push_back({goal, 0, 0, s.min_contains - 1});
+    if (s.max_contains != kNoBound) branch().contains.push_back({goal, 0, s.max_contains + 1, kNoBound});
+  }
+  if (s.unique_items) {
+    ArrayShape& repeated = branch();
+    repeated.repeated = true;
+    repeated.unique_pointer = s.pointer + "/uniqueItems";
+  }
+}
+
+void Algebra::negate_objects(const Work& work, const Schema& s, SchemaId id, std::vector<Work>& out) {
+  const auto start = [&]() -> Work& {
+    Work& w = out.emplace_back(work);
+    w.shape.types &= kObject;
+    return w;
+  };
+  const auto branch = [&]() -> ObjectShape& { return start().shape.object; };
+  for (const auto& [key, value] : s.properties) {
+    if (work.shape.object.forbids(key)) continue;
+    ObjectShape& failing = branch();
+    failing.require(key);
+    failing.values.emplace_back(key, Literal{value, true});
+  }
+  for (std::size_t i = 0; i < s.pattern_properties.size(); ++i)
+    branch().witnesses.push_back({id, Witness::Names::Pattern, i});
+  if (s.additional_properties) branch().witnesses.push_back({id, Witness::Names::Additional});
+  if (s.property_names) branch().witnesses.push_back({id, Witness::Names::Failing});
+  for (const std::string& key : s.required) {
+    if (!work.shape.object.requires_key(key)) branch().forbidden.push_back(key);
+  }
+  if (s.min_properties > 0) {
+    ObjectShape& fewer = branch();
+    fewer.max_properties = std::min(fewer.max_properties, s.min_properties - 1);
+  }
+  if (s.max_properties != kNoBound) {
+    ObjectShape& more = branch();
+    more.min_properties = std::max(more.min_properties, s.max_properties + 1);
+  }
+  for (const Dependency& d : s.dependencies) {
+    for (const std::string& key : d.required) {
+      ObjectShape& missing = branch();
+      missing.require(d.key);
+      missing.forbidden.push_back(key);
+    }
+    if (!d.schema) continue;
+    Work& unmet = start();
+    unmet.shape.object.require(d.key);
+    unmet.pending.push_back({*d.schema, true});
+  }
+}
+
+void Algebra::negate_combinations(const Work& work, const Schema& s, std::vector<Work>& out) {
+  for (const SchemaId one : s.all_of) out.emplace_back(work).pending.push_back({one, true});
+  for (const auto& list : s.any_of) {
+    Work& none = out.emplace_back(work);
+    for (const SchemaId one : list) none.pending.push_back({one, true});
+  }
+  if (!s.one_of.empty()) {
+    Work& none = out.emplace_back(work);
+    for (const SchemaId one : s.one_of) none.pending.push_back({one, true});
+    for (std::size_t i = 0; i < s.one_of.size(); ++i) {
+      for (std::size_t j = i + 1; j < s.one_of.size(); ++j) {
+        Work& two = out.emplace_back(work);
+        two.pending.push_back({s.one_of[i]});
+        two.pending.push_back({s.one_of[j]});
+      }
+    }
+  }
+  if (s.negated) out.emplace_back(work).pending.push_back({*s.negated});
+  if (s.condition && s.consequence) {
+    Work& w = out.emplace_back(work);
+    w.pending.push_back({*s.condition});
+    w.pending.push_back({*s.consequence, true});
+  }
+  if (s.condition && s.alternative) {
+    Work& w = out.emplace_back(work);
+    w.pending.push_back({*s.condition, true});
+    w.pending.push_back({*s.alternative, true});
+  }
+}
+
+// --- emptiness ------------------------------------------------------------------------------------------------------
+
+bool Algebra::admits(const StringShape& shape, const std::string& content) {
+  const std::uint32_t length = code_points_in(content);
+  if (length < shape.min_length || length > shape.max_length) return false;
+  if (std::find(shape.excluded.begin(), shape.excluded.end(), content) != shape.excluded.end()) return false;
+  if (shape.only && std::find(shape.only->begin(), shape.only->end(), content) == shape.only->end()) return false;
+  const auto matched = [&](const Pattern& p) { return patterns_.matches(p, content); };
+  return std::all_of(shape.matches.begin(), shape.matches.end(), matched) &&
+         std::none_of(shape.not_matches.begin(), shape.not_matches.end(), matched);
+}
+
+void Algebra::settle_numbers(Shape& shape) const {
+  NumberShape& number = shape.number;
+  if (number.only) {
+    std::erase_if(*number.only, [&](const NumberValue& v) {
+      const TypeSet type = v.value.is_integer() ? kInteger : kFractional;
+      return (shape.types & type) == 0 || !number.admits(v.value);
+    });
+    shape.types &= static_cast<TypeSet>(~kNumber | types_of(*number.only));
+  } else if (number.low && number.high) {
+    const bool empty = number.high->value < number.low->value ||
+                       (number.high->value == number.low->value && (number.high->exclusive || number.low->exclusive));
+    if (empty) shape.types &= static_cast<TypeSet>(~kNumber);
+  }
+}
+
+void Algebra::settle_array(Shape& shape, unsigned depth) {
+  ArrayShape& array = shape.array;
+  for (std::size_t i = 0; i < array.prefix.size() && i < array.max_items; ++i) {
+    if (provably_empty(array.prefix[i], depth)) array.max_items = static_cast<std::uint32_t>(i);
+  }
+  const auto prefix = static_cast<std::uint32_t>(array.prefix.size());
+  if (array.max_items > prefix && provably_empty(array.rest, depth)) array.max_items = prefix;
+  if (array.min_items > array.max_items) shape.types &= static_cast<TypeSet>(~kArray);
+}
+
+bool Algebra::object_is_empty(const ObjectShape& object, unsigned depth) {
+  if (object.min_properties > object.max_properties || object.required.size() > object.max_properties) return true;
+  return std::any_of(object.required.begin(), object.required.end(), [&](const std::string& key) {
+    return object.forbids(key) || provably_empty(value_goal(object, key), depth);
+  });
+}
+
+// Takes the types out of the shape that it admits no value of.
+void Algebra::settle(Work& work, unsigned depth) {
+  Shape& shape = work.shape;
+  if ((shape.types & kNumber) != 0) settle_numbers(shape);
+  if ((shape.types & kString) != 0) {
+    StringShape& string = shape.string;
+    if (string.only) {
+      const StringShape rest = string;
+      std::erase_if(*string.only, [&](const std::string& v) { return !admits(rest, v); });
+    }
+    if ((string.only && string.only->empty()) || string.min_length > string.max_length)
+      shape.types &= static_cast<TypeSet>(~kString);
+  }
+  if ((shape.types & kArray) != 0) settle_array(shape, depth);
+  if ((shape.types & kObject) != 0 && object_is_empty(shape.object, depth)) shape.types &= static_cast<TypeSet>(~kObject);
+  work.dead = work.dead || shape.types == 0;
+}
+
+Goal Algebra::value_goal(const ObjectShape& object, const std::string& key) {
+  Goal goal;
+  for (const SchemaId id : object.schemas) {
+    const Schema& s = schemas_[id];
+    bool named = false;
+    const auto meets = [&](SchemaId value) {
+      add(goal, Literal{value});
+      named = true;
+    };
+    for (const auto& [name, value] : s.properties) {
+      if (name == key) meets(value);
+    }
+    for (const PatternProperty& p : s.pattern_properties) {
+      if (patterns_.matches(p.pattern, key)) meets(p.schema);
+    }
+    if (!named && s.additional_properties) add(goal, Literal{*s.additional_properties});
+  }
+  for (const auto& [name, literal] : object.values) {
+    if (name == key) add(goal, literal);
+  }
+  return goal;
+}
+
+bool Algebra::provably_empty(const Goal& goal, unsigned depth) {
+  if (goal.empty()) return false;
+  if (goal.size() == 1 && !goal[0].negated && schemas_[goal[0].schema].never) return true;
+  if (depth >= kProofDepth) return false;
+  const auto [known, fresh] = empty_.emplace(goal, false);
+  if (!fresh) return known->second;
+  Work work;
+  work.pending.assign(goal.rbegin(), goal.rend());
+  bool cut_short = false;
+  const bool empty = expand(std::move(work), depth + 1, cut_short).empty() && !cut_short;
+  empty_[goal] = empty;
+  return empty;
+}
+
+bool Algebra::excluded_already(const Work& work, SchemaId id, unsigned depth) {
+  if (depth >= kProofDepth) return false;
+  Work test = work;
+  test.splits.clear();
+  std::erase(test.met, Literal{id, true});  // that is the question
+  test.pending = {Literal{id}};
+  bool cut_short = false;
+  return expand(std::move(test), depth + 1, cut_short).empty() && !cut_short;
+}
+
+// --- the union ------------------------------------------------------------------------------------------------------
+
+// At depth 0 exactly the union; deeper, for proofs, a union that admits at least as much.
+std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) {
+  const bool proof = depth > 0;
+  const std::string pointer = start.pending.empty() ? "#" : schemas_[start.pending.back().schema].pointer;
+  std::vector<Shape> shapes;
+  std::vector<Work> stack;
+  stack.push_back(std::move(start));
+  std::size_t done = 0;
+  while (!stack.empty()) {
+    Work work = std::move(stack.back());
+    stack.pop_back();
+    if (proof && ++done > kProofShapes) {
+      cut_short = true;
+      return shapes;
+    }
+    if (!proof && (shapes.size() > kMaxShapes || ++done > kMaxWork)) {
+      fail(file_, pointer, DiagnosticKind::LimitExceeded,
+           "more than " + std::to_string(kMaxShapes) + " combinations of alternatives",
+           "alternatives told apart by a required property with a const multiply least");
+    }
+    meet_pending(work);
+    if (!work.dead) settle(work, depth);
+    if (work.dead) continue;
+    if (work.splits.empty()) {
+      shapes.push_back(std::move(work.shape));
+      if (proof) return shapes;
+      continue;
+    }
+    auto next = std::find_if(work.splits.begin(), work.splits.end(), [](const Split& s) { return s.kind != Split::Kind::Negation; });
+    if (next == work.splits.end()) next = work.splits.begin();
+    const Split chosen = *next;
+    work.splits.erase(next);
+    if (chosen.kind == Split::Kind::Negation && (proof || excluded_already(work, chosen.literal.schema, depth))) {
+      stack.push_back(std::move(work));
+      continue;
+    }
+    std::vector<Work> branches;
+    split(work, chosen, branches);
+    for (std::size_t i = branches.size(); i-- > 0;) stack.push_back(std::move(branches[i]));
+  }
+  return shapes;
+}
+
+std::vector<Shape> Algebra::shapes(const Goal& goal) {
+  Work work;
+  work.pending.assign(goal.rbegin(), goal.rend());
+  bool cut_short = false;
+  return expand(std::move(work), 0, cut_short);
+}
+
+}  // namespace glr::json_schema

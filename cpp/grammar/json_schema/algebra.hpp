@@ -1,0 +1,86 @@
+// Algebra: what a goal comes to as a union of shapes.
+//
+// A positive schema is the conjunction of its keywords: those about one type go into the shape, allOf and $ref are
+// further schemas to be met, and anyOf, oneOf, if and dependencies split the shape. A negated schema is the union of its
+// negated keywords, so negation moves inward (de Morgan) until it reaches a keyword of one type or a schema of a value
+// inside, where it waits in a goal. Splits come last, when the shape is as narrow as it gets: a negated schema that
+// the shape excludes already splits nothing, which is what keeps oneOf over alternatives that a `const` tells apart
+// a plain union.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "grammar/json_schema/pattern_matcher.hpp"
+#include "grammar/json_schema/reader.hpp"
+#include "grammar/json_schema/shape.hpp"
+
+namespace glr::json_schema {
+
+class Algebra {
+ public:
+  Algebra(const Reader& schemas, std::string_view file) : schemas_(schemas), file_(file), patterns_(file) {}
+
+  // The shapes whose union is the goal; none when no value meets it. SchemaError beyond kMaxShapes.
+  std::vector<Shape> shapes(const Goal& goal);
+
+  // What the value of a key must meet, by all that the shape says about it. The key itself is not judged.
+  Goal value_goal(const ObjectShape& object, const std::string& key);
+
+  // Whether a string of this content is one of the shape's.
+  bool admits(const StringShape& shape, const std::string& content);
+
+  // Provably; false says nothing.
+  bool is_empty(const Goal& goal) { return provably_empty(goal, 0); }
+
+  PatternMatcher& patterns() { return patterns_; }
+  const Reader& schemas() const { return schemas_; }
+
+  // Why a shape was last dropped as empty, and where: for the error of a schema that no value meets.
+  const std::string& clash() const { return clash_; }
+  const std::string& clash_pointer() const { return clash_pointer_; }
+
+ private:
+  struct Split {
+    Literal literal;
+    enum class Kind : std::uint8_t { AnyOf, OneOf, Condition, Dependency, Composites, Negation } kind;
+    std::size_t index = 0;
+  };
+  // A shape on its way: what it must still meet, what it will be split by.
+  struct Work {
+    Shape shape;
+    std::vector<Literal> pending;
+    std::vector<Split> splits;
+    Goal met;
+    bool dead = false;
+  };
+
+  std::vector<Shape> expand(Work start, unsigned depth, bool& cut_short);
+  void meet_pending(Work& work);
+  void meet(Work& work, const Schema& s, SchemaId id);
+  void split(const Work& work, const Split& split, std::vector<Work>& out);
+  void split_negation(const Work& work, SchemaId id, std::vector<Work>& out);
+  void negate_numbers(const Work& work, const Schema& s, std::vector<Work>& out);
+  void negate_strings(const Work& work, const Schema& s, std::vector<Work>& out);
+  void negate_arrays(const Work& work, const Schema& s, std::vector<Work>& out);
+  void negate_objects(const Work& work, const Schema& s, SchemaId id, std::vector<Work>& out);
+  void negate_combinations(const Work& work, const Schema& s, std::vector<Work>& out);
+  void drop_values(Work& work, const Values& values);
+
+  void settle(Work& work, unsigned depth);
+  void settle_numbers(Shape& shape) const;
+  void settle_array(Shape& shape, unsigned depth);
+  bool object_is_empty(const ObjectShape& object, unsigned depth);
+  bool excluded_already(const Work& work, SchemaId id, unsigned depth);
+  bool provably_empty(const Goal& goal, unsigned depth);
+
+  const Reader& schemas_;
+  std::string file_;
+  PatternMatcher patterns_;
+  std::map<Goal, bool> empty_;  // known, or being found out (false)
+  std::string clash_;
+  std::string clash_pointer_ = "#";
+};
+
+}  // namespace glr::json_schema

@@ -1,0 +1,76 @@
+#include "grammar/json_schema/shape.hpp"
+
+#include <algorithm>
+
+namespace glr::json_schema {
+
+void add(Goal& goal, Literal literal) {
+  const auto at = std::lower_bound(goal.begin(), goal.end(), literal);
+  if (at == goal.end() || *at != literal) goal.insert(at, literal);
+}
+
+void add(Goal& goal, const Goal& other) {
+  for (const Literal& literal : other) add(goal, literal);
+}
+
+void NumberShape::tighten_low(const Bound& bound) {
+  if (!low || low->value < bound.value || (low->value == bound.value && bound.exclusive)) low = bound;
+}
+
+void NumberShape::tighten_high(const Bound& bound) {
+  if (!high || bound.value < high->value || (high->value == bound.value && bound.exclusive)) high = bound;
+}
+
+void NumberShape::restrict_to(const std::vector<NumberValue>& values) {
+  if (!only) {
+    only = values;
+    return;
+  }
+  std::erase_if(*only, [&](const NumberValue& v) {
+    return std::none_of(values.begin(), values.end(), [&](const NumberValue& w) { return w.value == v.value; });
+  });
+}
+
+bool NumberShape::admits(const Decimal& v) const {
+  if (low && (v < low->value || (low->exclusive && v == low->value))) return false;
+  if (high && (high->value < v || (high->exclusive && v == high->value))) return false;
+  const auto multiple = [&](const Decimal& m) { return is_multiple(v, m); };
+  return std::all_of(multiples.begin(), multiples.end(), multiple) &&
+         std::none_of(not_multiples.begin(), not_multiples.end(), multiple) &&
+         std::find(excluded.begin(), excluded.end(), v) == excluded.end();
+}
+
+bool NumberShape::unconstrained() const {
+  return !low && !high && !only && multiples.empty() && not_multiples.empty() && excluded.empty();
+}
+
+void StringShape::restrict_to(const std::vector<std::string>& values) {
+  if (!only) {
+    only = values;
+    return;
+  }
+  std::erase_if(*only, [&](const std::string& v) { return std::find(values.begin(), values.end(), v) == values.end(); });
+}
+
+bool StringShape::unconstrained() const {
+  return min_length == 0 && max_length == kNoBound && matches.empty() && not_matches.empty() && !only && excluded.empty();
+}
+
+Goal& ArrayShape::at(std::size_t index) {
+  while (prefix.size() <= index) prefix.push_back(rest);
+  return prefix[index];
+}
+
+void ObjectShape::require(const std::string& key) {
+  if (!requires_key(key)) required.push_back(key);
+}
+
+bool ObjectShape::requires_key(const std::string& key) const {
+  return std::find(required.begin(), required.end(), key) != required.end();
+}
+
+bool ObjectShape::forbids(const std::string& key) const {
+  return std::find(forbidden.begin(), forbidden.end(), key) != forbidden.end();
+}
+
+}  // namespace glr::json_schema

@@ -1,0 +1,240 @@
+#include "grammar/json_schema/strings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "grammar/json_schema/error.hpp"
+#include "grammar/json_schema/value.hpp"
+#include "grammar/regex.hpp"
+#include "support/utf8.hpp"
+
+namespace glr::json_schema {
+
+namespace {
+
+constexpr char32_t kFirstSupplementary = 0x10000;
+
+// Control characters, the quote and the backslash: never written as they are.
+std::vector<CodePointRange> escaped_only() { return {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}; }
+
+std::vector<CodePointRange> intersected(const std::vector<CodePointRange>& x, char32_t first, char32_t last) {
+  std::vector<CodePointRange> out;
+  for (const auto& r : x) {
+    const char32_t low = std::max(r.first, first);
+    const char32_t high = std::min(r.last, last);
+    if (low <= high) out.push_back({low, high});
+  }
+  return out;
+}
+
+bool contains(const std::vector<CodePointRange>& ranges, char32_t c) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const CodePointRange& r) { return r.first <= c && c <= r.last; });
+}
+
+std::vector<char32_t> decoded(std::string_view text) {
+  std::vector<char32_t> out;
+  for (std::size_t i = 0; i < text.size();) {
+    const DecodedCodePoint c = decode_utf8(text, i);
+    out.push_back(c.value);
+    i += std::max<std::size_t>(c.length, 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::uint32_t code_points_in(std::string_view text) {
+  return static_cast<std::uint32_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+NodeId Strings::sequence(std::initializer_list<NodeId> nodes) { return builder_.sequence(std::vector<NodeId>(nodes), {}); }
+
+NodeId Strings::quoted(NodeId content) { return sequence({literal("\""), content, literal("\"")}); }
+
+NodeId Strings::text(const std::string& content) {
+  if (enumerated_ == Spelling::Canonical) {
+    const std::string spelled = canonical_string(content);
+    return literal(std::string_view(spelled).substr(1, spelled.size() - 2));
+  }
+  std::vector<NodeId> nodes;
+  for (const char32_t c : decoded(content)) nodes.push_back(one_of({{c, c}}));
+  return builder_.sequence(nodes, {});
+}
+
+// --- one code point -------------------------------------------------------------------------------------------------
+
+NodeId Strings::one_of(const std::vector<CodePointRange>& ranges) {
+  std::vector<std::pair<char32_t, char32_t>> key;
+  for (const auto& r : ranges) key.emplace_back(r.first, r.last);
+  if (const auto it = spelled_.find(key); it != spelled_.end()) return it->second;
+  const NodeId node = code_points(ranges);
+  spelled_.emplace(std::move(key), node);
+  return node;
+}
+
+NodeId Strings::code_points(const std::vector<CodePointRange>& ranges) {
+  std::vector<NodeId> ways;
+  std::vector<CodePointRange> raw;
+  for (const auto& [first, last] : complement(escaped_only())) {
+    for (const auto& r : intersected(ranges, first, last)) raw.push_back(r);
+  }
+  if (!raw.empty()) ways.push_back(builder_.code_points(raw, {}));
+
+  std::vector<NodeId> escapes;
+  const bool canonical = open_ == Spelling::Canonical;
+  for (const auto& [c, letter] : {std::pair<char32_t, std::string_view>{'"', "\""}, {'\\', "\\"}, {'/', "/"}, {8, "b"},
+                                  {12, "f"}, {10, "n"}, {13, "r"}, {9, "t"}}) {
+    if (contains(ranges, c) && !(canonical && c == '/')) escapes.push_back(literal(letter));
+  }
+  if (canonical) {
+    for (char32_t c = 0; c < 0x20; ++c) {
+      if (!contains(ranges, c)) continue;
+      const std::string spelled = canonical_string(std::string(1, static_cast<char>(c)));
+      if (spelled.size() > 4) escapes.push_back(literal(std::string_view(spelled).substr(2, 5)));
+    }
+  } else {
+    std::vector<NodeId> numbered;
+    const auto basic = normalised(intersected(ranges, 0, kFirstSupplementary - 1));
+    if (!basic.empty()) numbered.push_back(hexadecimal(basic, 4));
+    const auto supplementary = intersected(ranges, kFirstSupplementary, kMaxCodePoint);
+    if (!supplementary.empty()) numbered.push_back(surrogate_pairs(supplementary));
+    if (!numbered.empty()) escapes.push_back(sequence({literal("u"), builder_.choice(numbered, {})}));
+  }
+  if (!escapes.empty()) ways.push_back(sequence({literal("\\"), builder_.choice(escapes, {})}));
+  return builder_.choice(ways, {});
+}
+
+// The numbers of the ranges in so many hexadecimal digits, in either case. Recurses once a digit.
+NodeId Strings::hexadecimal(const std::vector<CodePointRange>& ranges, unsigned digits) {
+  if (digits == 0) return builder_.empty({});
+  const char32_t block = char32_t{1} << (4 * (digits - 1));
+  std::map<std::vector<std::pair<char32_t, char32_t>>, std::vector<CodePointRange>> digits_before;  // by what follows
+  for (char32_t d = 0; d < 16; ++d) {
+    std::vector<std::pair<char32_t, char32_t>> rest;
+    for (const auto& r : intersected(ranges, d * block, d * block + block - 1))
+      rest.emplace_back(r.first - d * block, r.last - d * block);
+    if (rest.empty()) continue;
+    std::vector<CodePointRange>& class_of = digits_before[rest];
+    const auto letter = static_cast<char32_t>("0123456789abcdef"[d]);
+    class_of.push_back({letter, letter});
+    if (d > 9) class_of.push_back({letter - 32, letter - 32});
+  }
+  std::vector<NodeId> ways;
+  for (const auto& [rest, class_of] : digits_before) {
+    std::vector<CodePointRange> after;
+    for (const auto& [first, last] : rest) after.push_back({first, last});
+    ways.push_back(sequence({builder_.code_points(class_of, {}), hexadecimal(after, digits - 1)}));
+  }
+  return builder_.choice(ways, {});
+}
+
+// After "\u": the high surrogate, "\u", the low one.
+NodeId Strings::surrogate_pairs(const std::vector<CodePointRange>& ranges) {
+  std::map<std::vector<std::pair<char32_t, char32_t>>, std::vector<CodePointRange>> highs;  // by the low ones
+  for (const auto& [first, last] : ranges) {
+    // Whole blocks of 1,024 in the middle share one entry.
+    const char32_t low = first - kFirstSupplementary;
+    const char32_t high = last - kFirstSupplementary;
+    for (char32_t block = low >> 10; block <= high >> 10;) {
+      const char32_t from = block == low >> 10 ? low & 0x3FF : 0;
+      const char32_t to = block == high >> 10 ? high & 0x3FF : 0x3FF;
+      char32_t last_block = block;
+      if (from == 0 && to == 0x3FF) last_block = (high & 0x3FF) == 0x3FF ? high >> 10 : (high >> 10) - 1;
+      highs[{{0xDC00 + from, 0xDC00 + to}}].push_back({0xD800 + block, 0xD800 + last_block});
+      block = last_block + 1;
+    }
+  }
+  std::vector<NodeId> ways;
+  for (const auto& [lows, high] : highs) {
+    std::vector<CodePointRange> after;
+    for (const auto& [first, last] : lows) after.push_back({first, last});
+    ways.push_back(sequence({hexadecimal(high, 4), literal("\\u"), hexadecimal(after, 4)}));
+  }
+  return builder_.choice(ways, {});
+}
+
+// --- contents -------------------------------------------------------------------------------------------------------
+
+NodeId Strings::repeated_any(std::uint32_t min, std::uint32_t max) {
+  const auto [it, fresh] = repeated_.emplace(std::pair(min, max), NodeId{});
+  if (fresh) it->second = builder_.repeat(one_of({{0, kMaxCodePoint}}), min, max == kNoBound ? kUnbounded : max, {});
+  return it->second;
+}
+
+NodeId Strings::any_content() { return repeated_any(0, kNoBound); }
+
+NodeId Strings::without(NodeId some) {
+  return builder_.intersection(std::vector{any_content(), builder_.complement(some, {})}, {});
+}
+
+NodeId Strings::all_but(const std::vector<std::string>& texts, std::uint32_t min, std::uint32_t max) {
+  if (texts.empty()) return repeated_any(min, max);
+  struct TrieNode {
+    std::uint32_t depth = 0;
+    bool ends = false;
+    std::map<char32_t, std::size_t> children{};
+  };
+  std::vector<TrieNode> trie(1);
+  for (const std::string& text : texts) {
+    std::size_t at = 0;
+    for (const char32_t c : decoded(text)) {
+      const auto [it, fresh] = trie[at].children.emplace(c, trie.size());
+      const std::size_t next = it->second;
+      if (fresh) trie.push_back({.depth = trie[at].depth + 1});
+      at = next;
+    }
+    trie[at].ends = true;
+  }
+  // Children stand behind their parents, so the last ones are built first.
+  std::vector<NodeId> nodes(trie.size());
+  for (std::size_t i = trie.size(); i-- > 0;) {
+    const TrieNode& node = trie[i];
+    std::vector<NodeId> ways;
+    if (!node.ends && node.depth >= min && node.depth <= max) ways.push_back(builder_.empty({}));
+    if (node.depth < max) {
+      std::vector<CodePointRange> on_trie;
+      for (const auto& [c, child] : node.children) {
+        on_trie.push_back({c, c});
+        ways.push_back(sequence({one_of({{c, c}}), nodes[child]}));
+      }
+      const std::uint32_t depth = node.depth + 1;
+      const NodeId rest = repeated_any(min > depth ? min - depth : 0, max == kNoBound ? kNoBound : max - depth);
+      ways.push_back(sequence({one_of(complement(on_trie)), rest}));
+    }
+    nodes[i] = builder_.choice(ways, {});
+  }
+  return nodes[0];
+}
+
+NodeId Strings::matching(const Pattern& pattern) {
+  const auto [it, fresh] = matching_.emplace(std::pair(pattern.text, pattern.whole), NodeId{});
+  if (!fresh) return it->second;
+  RegexSettings settings;
+  settings.code_points = [this](const std::vector<CodePointRange>& ranges) { return one_of(ranges); };
+  try {
+    it->second = pattern.whole ? regex_match(builder_, pattern.text, settings) : regex_search(builder_, pattern.text, settings);
+  } catch (const GrammarError& error) {
+    throw SchemaError(grammar_error(file_ + pattern.pointer, {DiagnosticKind::InvalidValue, {}, error.what(), error.hint}),
+                      pattern.pointer);
+  }
+  return it->second;
+}
+
+NodeId Strings::content(const StringShape& shape) {
+  if (shape.only) {
+    std::vector<NodeId> texts;
+    for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
+    return builder_.choice(texts, {});
+  }
+  if (shape.matches.empty() && shape.not_matches.empty()) return all_but(shape.excluded, shape.min_length, shape.max_length);
+  std::vector<NodeId> all;
+  for (const Pattern& p : shape.matches) all.push_back(matching(p));
+  if (all.empty() || shape.min_length > 0 || shape.max_length != kNoBound || !shape.excluded.empty())
+    all.push_back(all_but(shape.excluded, shape.min_length, shape.max_length));
+  for (const Pattern& p : shape.not_matches) all.push_back(builder_.complement(matching(p), {}));
+  return builder_.intersection(all, {});
+}
+
+}  // namespace glr::json_schema
