@@ -39,7 +39,7 @@ lint: $(VENV)/.lint
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 bench: $(VENV)/.installed
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/sampling/step.py
 
 clean:
 	rm -rf build $(VENV)

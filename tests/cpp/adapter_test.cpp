@@ -42,8 +42,8 @@ Sampler sampler(std::string_view grammar) {
   SamplerParams params;
   params.temperature = 0;
   params.seed = 1;
-  return Sampler(Constraint::compile(Grammar::from_gbnf(grammar), std::make_shared<const Vocabulary>(std::move(tokens))),
-                 params);
+  return Sampler(
+      Constraint::compile(Grammar::from_gbnf(grammar), std::make_shared<const Vocabulary>(std::move(tokens))), params);
 }
 
 struct Candidates {
