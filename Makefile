@@ -18,7 +18,8 @@ demo: $(VENV)/.installed
 test: test-cpp test-python
 
 test-cpp: $(VENV)/.tools
-	$(BIN)/cmake -S . -B build/developer -G Ninja -DGLRSAMPLER_DEVELOPER=ON --log-level=WARNING
+	$(BIN)/cmake -S . -B build/developer -G Ninja -DGLRSAMPLER_DEVELOPER=ON --log-level=WARNING \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python
 	$(BIN)/cmake --build build/developer -j $(JOBS)
 	$(BIN)/ctest --test-dir build/developer --output-on-failure -j $(JOBS)
 
@@ -28,6 +29,7 @@ test-python: $(VENV)/.installed
 # The C++ units under the address and undefined-behaviour sanitizers.
 sanitize: $(VENV)/.tools
 	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DGLRSAMPLER_DEVELOPER=ON --log-level=WARNING \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DGLRSAMPLER_SANITIZE=address;undefined"
 	$(BIN)/cmake --build build/sanitize -j $(JOBS)
 	$(BIN)/ctest --test-dir build/sanitize --output-on-failure -j $(JOBS)
@@ -49,7 +51,7 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.tools: $(VENV)/.created
-	$(PIP) "cmake>=3.21" ninja
+	$(PIP) "cmake>=3.21" ninja "nlohmann-json>=3.11"
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.created

@@ -138,6 +138,18 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
   }
   ranges.resize(kept);
   for (const auto& [from, to] : ranges) total += to - from;
+  std::vector<TokenRef> literals;
+  if (at_root) machine_.first_tokens(q, literals);  // a token begins here: token literals
+  if (literals.empty() && total <= longest_list_) {  // the common case: no bitmap is built
+    std::vector<std::uint32_t> ids;
+    ids.reserve(total);
+    for (const auto& [from, to] : ranges) {
+      for (std::uint32_t o = from; o < to; ++o) ids.push_back(static_cast<std::uint32_t>(trie_.id(o)));
+    }
+    std::sort(ids.begin(), ids.end());
+    const auto count = static_cast<std::uint32_t>(ids.size());
+    return intern(TokenSet::Form::List, std::move(ids), count);
+  }
   const auto flip = [&](std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t o = from; o < to; ++o) {
       const auto id = static_cast<std::uint32_t>(trie_.id(o));
@@ -157,19 +169,15 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
     }
     flip(at, trie_.ordinals());
   }
-  if (at_root) {  // a token begins here: token literals
-    std::vector<TokenRef> literals;
-    machine_.first_tokens(q, literals);
-    for (const TokenRef& t : literals) {
-      const auto id = static_cast<std::uint32_t>(t.id);
-      if (!t.negated) {
-        bitmap_[id / 32] |= 1u << (id % 32);
-        continue;
-      }
-      const std::uint32_t before = bitmap_[id / 32];
-      for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= trie_.universe()[w];
-      if (!(before >> (id % 32) & 1)) bitmap_[id / 32] &= ~(1u << (id % 32));
+  for (const TokenRef& t : literals) {
+    const auto id = static_cast<std::uint32_t>(t.id);
+    if (!t.negated) {
+      bitmap_[id / 32] |= 1u << (id % 32);
+      continue;
     }
+    const std::uint32_t before = bitmap_[id / 32];
+    for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= trie_.universe()[w];
+    if (!(before >> (id % 32) & 1)) bitmap_[id / 32] &= ~(1u << (id % 32));
   }
   return intern(bitmap_);
 }

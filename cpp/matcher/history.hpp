@@ -29,9 +29,7 @@ class History {
 
   std::size_t size() const { return size_; }
   bool complete() const { return dropped_ == 0; }  // the first commit is still here
-  const Step& operator[](std::size_t i) const {
-    return chunks_[i / kChunk]->steps[i % kChunk];
-  }
+  const Step& operator[](std::size_t i) const { return chunks_[i / kChunk]->steps[i % kChunk]; }
 
   // Takes over the caller's reference to the configuration.
   void push(Stack& stack, Step step) {
