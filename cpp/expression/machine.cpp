@@ -13,8 +13,8 @@ namespace glr {
 
 namespace {
 
-constexpr unsigned kDeepest = 4000;             // calls of local() within each other
-constexpr std::size_t kMostSearched = 131'072;  // terms looked at to find out whether one is empty
+constexpr unsigned kDeepest = 4000;            // calls of local() within each other
+constexpr std::size_t kMostSearched = 32'768;  // terms looked at to find out whether one is empty
 
 }  // namespace
 

@@ -76,47 +76,56 @@ const Node* inner_reference(const Grammar& g, NodeId body, const std::vector<std
   return nullptr;
 }
 
-// By rule: whether its language is known to hold a text, given the terms of all bodies.
+// By rule: whether its language holds a text. The least fixed point by a worklist: a term waits for a number of
+// the terms it depends on.
 std::vector<bool> productive_rules(const Rules& rules) {
+  constexpr std::uint32_t kNever = 0xFFFFFFFF;
   const ExpressionStore& t = rules.terms;
-  std::vector<ExprId> roots = rules.bodies;
-  const std::vector<ExprId> terms = t.reachable(roots);
+  const std::vector<ExprId> terms = t.reachable(rules.bodies);
+  std::vector<std::vector<ExprId>> users(t.size());
+  std::vector<std::vector<std::uint32_t>> bodies(t.size());  // rules with this body
+  std::vector<std::vector<ExprId>> calls(rules.bodies.size());
+  std::vector<std::uint32_t> waits(t.size());
   std::vector<bool> productive(rules.bodies.size());
-  std::vector<bool> holds(t.size());
-  // Operands come before the terms they stand in, so a round settles all that depends on no rule settled in it.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (ExprId id : terms) {
-      const Expr& e = t[id];
-      const auto operands = t.operands(e);
-      const auto holds_text = [&](ExprId operand) { return bool{holds[operand]}; };
-      switch (e.kind) {
-        case ExprKind::Nothing:
-          break;
-        case ExprKind::Call:
-          holds[id] = productive[e.a];
-          break;
-        case ExprKind::Concat:
-          holds[id] = std::ranges::all_of(operands, holds_text);
-          break;
-        case ExprKind::Alternation:
-          holds[id] = std::ranges::any_of(operands, holds_text);
-          break;
-        case ExprKind::Repeat:
-          holds[id] = e.min == 0 || holds[e.a];
-          break;
-        case ExprKind::Endless:
-          holds[id] = holds[e.a];
-          break;
-        // An intersection still here holds a text, unless of a rule that does not: then a call in it goes first.
-        default:
-          holds[id] = true;
-      }
+  std::vector<ExprId> todo;
+  for (std::uint32_t r = 0; r < productive.size(); ++r) bodies[rules.bodies[r]].push_back(r);
+  for (const ExprId id : terms) {
+    const Expr& e = t[id];
+    for (const ExprId operand : t.operands(e)) users[operand].push_back(id);
+    switch (e.kind) {
+      case ExprKind::Nothing:
+        waits[id] = kNever;
+        break;
+      case ExprKind::Call:
+        waits[id] = 1;
+        calls[e.a].push_back(id);
+        break;
+      case ExprKind::Concat:
+        waits[id] = 2;
+        break;
+      case ExprKind::Alternation:
+      case ExprKind::Endless:
+        waits[id] = 1;
+        break;
+      case ExprKind::Repeat:
+        waits[id] = e.min == 0 ? 0 : 1;
+        break;
+      // An intersection that is still here holds a text.
+      default:
+        waits[id] = 0;
     }
-    for (std::size_t r = 0; r < productive.size(); ++r) {
-      if (productive[r] || !holds[rules.bodies[r]]) continue;
+    if (waits[id] == 0) todo.push_back(id);
+  }
+  const auto release = [&](ExprId id) {
+    if (waits[id] != 0 && waits[id] != kNever && --waits[id] == 0) todo.push_back(id);
+  };
+  while (!todo.empty()) {
+    const ExprId id = todo.back();
+    todo.pop_back();
+    for (const ExprId user : users[id]) release(user);
+    for (const std::uint32_t r : bodies[id]) {
       productive[r] = true;
-      changed = true;
+      for (const ExprId call : calls[r]) release(call);
     }
   }
   return productive;

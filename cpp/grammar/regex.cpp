@@ -1,8 +1,9 @@
 // Translation runs backwards through the tree, on an explicit stack: see the head of regex.hpp.
 //
 // Left contexts are the start of the text and the classes of code points that the assertions of this pattern tell apart
-// (all combinations that occur, so one only when nothing looks back). For loops a context also says whether anything was read
-// since the loop's current iteration began: an iteration that reads nothing is left out, as it could only exclude.
+// (all combinations that occur, so one only when nothing looks back). For loops a context also says whether anything
+// was read since the loop's current iteration began: an iteration that reads nothing is left out, as it could only
+// exclude.
 #include "grammar/regex.hpp"
 
 #include <algorithm>
@@ -21,8 +22,9 @@ namespace {
 
 using Ranges = std::vector<CodePointRange>;
 
-constexpr std::size_t kMostSteps = 200'000;   // of the translation: bounds around assertions are written out
-constexpr std::size_t kMostClasses = 12;      // that look-behind and boundaries may tell apart
+constexpr std::size_t kMostSteps = 200'000;  // of the translation: bounds around assertions are written out
+constexpr std::size_t kMostClasses = 12;     // that look-behind and boundaries may tell apart
+constexpr std::size_t kMostLoops = 1000;     // around assertions; each is a rule for each context
 
 // A language that may follow: a node, and what is known of it.
 struct Follow {
@@ -65,7 +67,7 @@ class Translator {
 
  private:
   struct Context {
-    Ranges ranges;  // of the code point before; empty when the context is the start of the text alone
+    Ranges ranges;              // of the code point before; empty when the context is the start of the text alone
     std::uint64_t classes = 0;  // bit i: these are in behind_[i]
   };
   // What is being translated. `now` is what follows the part in work; `out` what was found so far.
@@ -74,7 +76,7 @@ class Translator {
     Follows follows;
     Follows now{};
     Follows out{};
-    std::uint32_t at = 0;    // parts or copies done
+    std::uint32_t at = 0;         // parts or copies done
     std::vector<RuleId> rules{};  // of the loop, by context
     bool entered = false;
     bool looped = false;
@@ -108,12 +110,13 @@ class Translator {
   std::string_view pattern_;
   const RegexSettings& settings_;
   std::vector<Context> contexts_;
-  std::size_t start_ = 0;              // the context of the start of the text
+  std::size_t start_ = 0;                        // the context of the start of the text
   std::map<std::uint32_t, std::size_t> behind_;  // class of a Behind -> bit
-  std::vector<NodeId> plain_;          // by tree node, where it has no assertion and is no class
+  std::vector<NodeId> plain_;                    // by tree node, where it has no assertion and is no class
   std::map<std::vector<std::pair<char32_t, char32_t>>, NodeId> written_;
   std::map<std::vector<std::uint32_t>, Follow> joined_;
   std::size_t steps_ = 0;
+  std::size_t loops_ = 0;
 };
 
 void Translator::find_contexts() {
@@ -128,7 +131,8 @@ void Translator::find_contexts() {
     if (known == classes.end()) classes.push_back(&ranges);
     if (classes.size() > kMostClasses) {
       throw grammar_error(pattern_, settings_.file,
-                          {DiagnosticKind::LimitExceeded, n.span, "more than " + std::to_string(kMostClasses) + " different look-behinds",
+                          {DiagnosticKind::LimitExceeded, n.span,
+                           "more than " + std::to_string(kMostClasses) + " different look-behinds",
                            "a pattern with fewer classes to look back at"});
     }
   }
@@ -174,7 +178,8 @@ void Translator::write_plain() {
         for (const std::uint32_t part : parts) {
           const RegexNode& p = tree_.nodes[part];
           const Ranges* ranges = p.kind == RegexKind::Class ? &tree_.classes[p.index] : nullptr;
-          if (!settings_.code_points && ranges != nullptr && ranges->size() == 1 && (*ranges)[0].first == (*ranges)[0].last) {
+          if (!settings_.code_points && ranges != nullptr && ranges->size() == 1 &&
+              (*ranges)[0].first == (*ranges)[0].last) {
             append_utf8(literal, (*ranges)[0].first);
             continue;
           }
@@ -189,7 +194,8 @@ void Translator::write_plain() {
         for (const std::uint32_t part : parts) nodes.push_back(plain(part));
         plain_[i] = builder_.choice(nodes, span(n));
         break;
-      default: plain_[i] = builder_.repeat(plain(parts[0]), n.min, n.max, span(n));
+      default:
+        plain_[i] = builder_.repeat(plain(parts[0]), n.min, n.max, span(n));
     }
   }
 }
@@ -221,7 +227,8 @@ NodeId Translator::one_of(const Ranges& ranges, Span where) {
 Follow Translator::join(const Follow& x, const Follow& y, Span where) {
   if (x.nothing) return y;
   if (y.nothing || x.node == y.node) return x;
-  const auto [it, fresh] = joined_.try_emplace({static_cast<std::uint32_t>(x.node), static_cast<std::uint32_t>(y.node)});
+  const auto [it, fresh] =
+      joined_.try_emplace({static_cast<std::uint32_t>(x.node), static_cast<std::uint32_t>(y.node)});
   if (fresh) {
     const NodeId nodes[] = {x.node, y.node};
     it->second = known(builder_.choice(nodes, where), x.nullable || y.nullable);
@@ -305,7 +312,8 @@ Follows Translator::ends(std::uint32_t id, const Follows& follows) {
       const NodeId nodes[] = {builder_.repeat(plain(part), std::max(n.min, 1u) - 1, max, where), end};
       head = builder_.sequence(nodes, where);
     } else if (!simple) {
-      const NodeId before[] = {builder_.repeat(one_of({{0, 0xD7FF}, {0xE000, kMaxCodePoint}}, where), 0, kUnbounded, where), end};
+      const NodeId before[] = {
+          builder_.repeat(one_of({{0, 0xD7FF}, {0xE000, kMaxCodePoint}}, where), 0, kUnbounded, where), end};
       const NodeId nodes[] = {plain(id), builder_.sequence(before, where)};
       head = builder_.intersection(nodes, where);
     }
@@ -320,9 +328,10 @@ Follows Translator::ends(std::uint32_t id, const Follows& follows) {
 
 void Translator::call(std::vector<Frame>& stack, std::uint32_t node, Follows follows) {
   if (++steps_ > kMostSteps) {
-    throw grammar_error(pattern_, settings_.file,
-                        {DiagnosticKind::LimitExceeded, tree_.nodes[node].span, "the pattern is too large around its assertions",
-                         "a repetition with large bounds around anchors, boundaries or look-ahead is written out; use smaller bounds"});
+    throw grammar_error(
+        pattern_, settings_.file,
+        {DiagnosticKind::LimitExceeded, tree_.nodes[node].span, "the pattern is too large around its assertions",
+         "a repetition with large bounds around anchors, boundaries or look-ahead is written out; use smaller bounds"});
   }
   stack.push_back({.node = node, .follows = std::move(follows)});
 }
@@ -340,7 +349,8 @@ Follows Translator::run(std::uint32_t root, Follows follows) {
   return result;
 }
 
-// `result` is that of the call made last. Either returns what the frame's node becomes, or puts the frame back below a call.
+// `result` is that of the call made last. Either returns what the frame's node becomes, or puts the frame back below a
+// call.
 std::optional<Follows> Translator::step(Frame& frame, Follows& result, std::vector<Frame>& stack) {
   const RegexNode& n = tree_.nodes[frame.node];
   const Span where = span(n);
@@ -352,7 +362,8 @@ std::optional<Follows> Translator::step(Frame& frame, Follows& result, std::vect
   };
   if (!n.assertion && uniform(frame.follows)) return leaf(frame.node, frame.follows);
   switch (n.kind) {
-    case RegexKind::Class: return ends(frame.node, frame.follows);
+    case RegexKind::Class:
+      return ends(frame.node, frame.follows);
     case RegexKind::Sequence: {
       Follows now = frame.entered ? std::move(result) : frame.follows;
       if (frame.at == parts.size()) return now;
@@ -361,8 +372,10 @@ std::optional<Follows> Translator::step(Frame& frame, Follows& result, std::vect
       return again(part, std::move(now));
     }
     case RegexKind::Choice: {
-      if (!frame.entered) frame.out.resize(frame.follows.size());
-      else for (std::size_t i = 0; i < frame.out.size(); ++i) frame.out[i] = join(frame.out[i], result[i], where);
+      if (!frame.entered)
+        frame.out.resize(frame.follows.size());
+      else
+        for (std::size_t i = 0; i < frame.out.size(); ++i) frame.out[i] = join(frame.out[i], result[i], where);
       if (frame.at == parts.size()) return frame.out;
       frame.entered = true;
       const std::uint32_t part = parts[frame.at++];
@@ -421,7 +434,8 @@ std::optional<Follows> Translator::step(Frame& frame, Follows& result, std::vect
   return frame.follows;
 }
 
-// A loop is a rule for each context: Y = what follows | an iteration that reads something, then Y. Bounds are written out.
+// A loop is a rule for each context: Y = what follows | an iteration that reads something, then Y. Bounds are written
+// out.
 std::optional<Follows> Translator::repeat(Frame& frame, Follows& result, std::vector<Frame>& stack) {
   const RegexNode& n = tree_.nodes[frame.node];
   const Span where = span(n);
@@ -435,6 +449,13 @@ std::optional<Follows> Translator::repeat(Frame& frame, Follows& result, std::ve
   if (n.max == kUnbounded && !frame.looped) {
     if (!frame.entered) {
       frame.entered = true;
+      loops_ += contexts;
+      if (loops_ > kMostLoops) {
+        throw grammar_error(
+            pattern_, settings_.file,
+            {DiagnosticKind::LimitExceeded, n.span, "the pattern has too many loops around its assertions",
+             "at most " + std::to_string(kMostLoops) + " unbounded repetitions of anchors, boundaries and look-ahead"});
+      }
       Follows follows(2 * contexts);
       for (std::size_t c = 0; c < contexts; ++c) {
         frame.rules.push_back(builder_.declare("loop-" + std::to_string(builder_.rules().size())));
@@ -491,7 +512,8 @@ NodeId regex_search(GrammarBuilder& builder, std::string_view pattern, const Reg
   return Translator(builder, tree, pattern, settings).text();
 }
 
-std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern, std::string_view flags, std::string_view file) {
+std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern, std::string_view flags,
+                                                   std::string_view file) {
   GrammarBuilder builder(pattern, file, "regex " + std::string(flags));
   const RuleId root = builder.declare("root");
   const Span whole{0, static_cast<std::uint32_t>(std::min<std::size_t>(pattern.size(), kUnbounded))};
@@ -502,7 +524,11 @@ std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern, std
   settings.file = file;
   builder.define(root, regex_match(builder, pattern, settings), whole);
   auto grammar = std::move(builder).build(root);
-  require_sentence(*grammar);
+  if (!productive_nodes(*grammar)[static_cast<std::size_t>(grammar->rule(root).body)]) {
+    throw grammar_error(
+        pattern, file,
+        {DiagnosticKind::NoSentence, whole, "no text matches the pattern", "what it asks for excludes itself"});
+  }
   return grammar;
 }
 
@@ -517,7 +543,8 @@ std::shared_ptr<const Grammar> Grammar::from_choices(std::span<const std::string
   std::string front_end = "choices";
   for (const std::string& text : texts) front_end += ' ' + std::to_string(text.size());
   if (texts.empty()) {
-    throw grammar_error(file, {DiagnosticKind::EmptyGrammar, {}, "no text to choose from", "one choice at least, which may be \"\""});
+    throw grammar_error(
+        file, {DiagnosticKind::EmptyGrammar, {}, "no text to choose from", "one choice at least, which may be \"\""});
   }
   GrammarBuilder builder(source, file, front_end);
   const RuleId root = builder.declare("root");

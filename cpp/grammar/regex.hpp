@@ -22,12 +22,12 @@ namespace glr {
 struct RegexSettings {
   std::string_view flags;  // of Grammar::from_regex
   // What one code point of a class is written as: by default its UTF-8. A front end whose texts are spelled in another
-  // way (the content of a JSON string) puts its own. The spellings of all code points together must be a prefix code (no
-  // spelling begins with another code point's), none may be empty, and a code point has the same spellings
-  // whatever class it is asked for in. The ranges are sorted and disjoint, never empty. Called once for each distinct class.
+  // way (the content of a JSON string) puts its own. The spellings of all code points together must be a prefix code
+  // (no spelling begins with another code point's), none may be empty, and a code point has the same spellings whatever
+  // class it is asked for in. The ranges are sorted and disjoint, never empty. Called once for each distinct class.
   std::function<NodeId(const std::vector<CodePointRange>& ranges)> code_points;
-  Span span;               // of all nodes made, in the builder's source
-  bool spans = false;      // the pattern is the builder's source: nodes have the spans of what they were written as
+  Span span;           // of all nodes made, in the builder's source
+  bool spans = false;  // the pattern is the builder's source: nodes have the spans of what they were written as
   std::string_view file = "pattern";  // names the pattern in messages
 };
 

@@ -89,7 +89,9 @@ class Reader {
   bool at_end() const { return at_ >= source_.size(); }
   char peek(std::size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
   std::string_view rest() const { return source_.substr(at_); }
-  Span here(std::size_t begin) const { return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at_ - begin)}; }
+  Span here(std::size_t begin) const {
+    return {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(at_ - begin)};
+  }
   std::string_view text(std::size_t begin) const { return source_.substr(begin, at_ - begin); }
 
   [[noreturn]] void fail(DiagnosticKind kind, Span where, std::string detail, std::string hint) const {
@@ -129,10 +131,18 @@ RegexTree Reader::read(std::string_view flags) {
         close_alternative();
         ++at_;
         break;
-      case '(': open_group(); break;
-      case ')': close_group(); break;
-      case '[': read_class(); break;
-      case '\\': read_escape(); break;
+      case '(':
+        open_group();
+        break;
+      case ')':
+        close_group();
+        break;
+      case '[':
+        read_class();
+        break;
+      case '\\':
+        read_escape();
+        break;
       case '.':
         ++at_;
         add_class(flags_.dot_all ? Ranges{{0, kMaxCodePoint}} : complement(line_ends()), begin);
@@ -155,7 +165,9 @@ RegexTree Reader::read(std::string_view flags) {
       }
       case '*':
       case '+':
-      case '?': read_quantifier(); break;
+      case '?':
+        read_quantifier();
+        break;
       case '{':
         if (at_bounds()) {
           read_quantifier();
@@ -171,7 +183,8 @@ RegexTree Reader::read(std::string_view flags) {
   }
   if (groups_.size() > 1) {
     const std::size_t opened = groups_.back().opened;
-    fail(DiagnosticKind::Unmatched, {static_cast<std::uint32_t>(opened), 1}, "'('", "no ')' closes it; a bracket itself is \\(");
+    fail(DiagnosticKind::Unmatched, {static_cast<std::uint32_t>(opened), 1}, "'('",
+         "no ')' closes it; a bracket itself is \\(");
   }
   tree_.root = close_choice();
   return std::move(tree_);
@@ -180,13 +193,22 @@ RegexTree Reader::read(std::string_view flags) {
 void Reader::read_flags(std::string_view flags) {
   for (std::size_t i = 0; i < flags.size(); ++i) {
     switch (flags[i]) {
-      case 'i': flags_.ignore_case = true; break;
-      case 'm': flags_.lines = true; break;
-      case 's': flags_.dot_all = true; break;
-      case 'u': break;
+      case 'i':
+        flags_.ignore_case = true;
+        break;
+      case 'm':
+        flags_.lines = true;
+        break;
+      case 's':
+        flags_.dot_all = true;
+        break;
+      case 'u':
+        break;
       default:
         throw grammar_error(flags, file_,
-                            {DiagnosticKind::InvalidValue, {static_cast<std::uint32_t>(i), 1}, "of a flag: " + quoted(flags.substr(i, 1)),
+                            {DiagnosticKind::InvalidValue,
+                             {static_cast<std::uint32_t>(i), 1},
+                             "of a flag: " + quoted(flags.substr(i, 1)),
                              "flags are i (ignore case), m (^ and $ at lines), s (dot matches line ends), u"});
     }
   }
@@ -226,7 +248,8 @@ void Reader::open_group() {
     } else if (take("#")) {
       const std::size_t end = source_.find(')', at_);
       if (end == std::string_view::npos) {
-        fail(DiagnosticKind::Unterminated, here(begin), "comment " + quoted(text(begin)), "a comment is written (?#...)");
+        fail(DiagnosticKind::Unterminated, here(begin), "comment " + quoted(text(begin)),
+             "a comment is written (?#...)");
       }
       at_ = end + 1;
       return;
@@ -258,11 +281,16 @@ bool Reader::read_group_flags(std::size_t begin) {
   for (; !at_end(); ++at_) {
     const char c = peek();
     any = any || is_letter(c);
-    if (c == 'i') now.ignore_case = on;
-    else if (c == 'm') now.lines = on;
-    else if (c == 's') now.dot_all = on;
-    else if (c == '-' && on) on = false;
-    else break;
+    if (c == 'i')
+      now.ignore_case = on;
+    else if (c == 'm')
+      now.lines = on;
+    else if (c == 's')
+      now.dot_all = on;
+    else if (c == '-' && on)
+      on = false;
+    else
+      break;
   }
   if (any && peek() == ':') {
     ++at_;
@@ -282,12 +310,14 @@ bool Reader::read_group_flags(std::size_t begin) {
   ++at_;
   at_ = std::min(at_, source_.size());
   fail(DiagnosticKind::Unsupported, here(begin), "group " + quoted(text(begin)),
-       "groups are (...), (?:...), (?<name>...), (?=...), (?!...), (?<=x), (?<!x), and (?i:...) with the flags i, m and s");
+       "groups are (...), (?:...), (?<name>...), (?=...), (?!...), (?<=x), (?<!x), and (?i:...) with the flags i, m "
+       "and s");
 }
 
 void Reader::read_name(char closing) {
   const std::size_t begin = at_;
-  while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$' || static_cast<unsigned char>(peek()) >= 0x80)
+  while (is_letter(peek()) || is_digit(peek()) || peek() == '_' || peek() == '$' ||
+         static_cast<unsigned char>(peek()) >= 0x80)
     ++at_;
   if (at_ > begin && !is_digit(source_[begin]) && peek() == closing) {
     ++at_;
@@ -316,7 +346,8 @@ std::uint32_t Reader::close_choice() {
 
 void Reader::close_group() {
   if (groups_.size() == 1) {
-    fail(DiagnosticKind::Unmatched, {static_cast<std::uint32_t>(at_), 1}, "')'", "no '(' is open here; a bracket itself is \\)");
+    fail(DiagnosticKind::Unmatched, {static_cast<std::uint32_t>(at_), 1}, "')'",
+         "no '(' is open here; a bracket itself is \\)");
   }
   std::uint32_t node = close_choice();
   const Group group = groups_.back();
@@ -325,11 +356,16 @@ void Reader::close_group() {
   flags_ = group.outside;
   const Span where = here(group.opened);
   switch (group.kind) {
-    case GroupKind::Plain: break;
+    case GroupKind::Plain:
+      break;
     case GroupKind::Ahead:
-    case GroupKind::NotAhead: node = tree_.add_ahead(node, group.kind == GroupKind::NotAhead, where); break;
+    case GroupKind::NotAhead:
+      node = tree_.add_ahead(node, group.kind == GroupKind::NotAhead, where);
+      break;
     case GroupKind::Behind:
-    case GroupKind::NotBehind: node = behind(node, group.kind == GroupKind::NotBehind, where); break;
+    case GroupKind::NotBehind:
+      node = behind(node, group.kind == GroupKind::NotBehind, where);
+      break;
   }
   add_item(node, group.opened, group.kind == GroupKind::Plain);
 }
@@ -374,9 +410,11 @@ bool Reader::at_bounds() const {
 std::uint32_t Reader::read_number() {
   const std::size_t begin = at_;
   std::uint64_t value = 0;
-  for (; is_digit(peek()); ++at_) value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(peek() - '0'), kUnbounded);
+  for (; is_digit(peek()); ++at_)
+    value = std::min<std::uint64_t>(value * 10 + static_cast<std::uint64_t>(peek() - '0'), kUnbounded);
   if (value > kMaxBound) {
-    fail(DiagnosticKind::NumberTooLarge, here(begin), quoted(text(begin)), "the largest bound is " + std::to_string(kMaxBound));
+    fail(DiagnosticKind::NumberTooLarge, here(begin), quoted(text(begin)),
+         "the largest bound is " + std::to_string(kMaxBound));
   }
   return static_cast<std::uint32_t>(value);
 }
@@ -435,20 +473,25 @@ void Reader::word_boundary(bool negated, Span where) {
 void Reader::read_escape() {
   const std::size_t begin = at_++;
   if (at_end()) {
-    fail(DiagnosticKind::BadEscape, here(begin), "'\\' at the end of the pattern", "the character itself is written \\\\");
+    fail(DiagnosticKind::BadEscape, here(begin), "'\\' at the end of the pattern",
+         "the character itself is written \\\\");
   }
   const char c = source_[at_++];
   if (auto ranges = class_escape(begin, c)) return add_class(std::move(*ranges), begin);
   switch (c) {
     case 'b':
-    case 'B': return word_boundary(c == 'B', here(begin));
-    case 'A': return add_item(tree_.add(RegexKind::Start, {}, here(begin)), begin, false);
+    case 'B':
+      return word_boundary(c == 'B', here(begin));
+    case 'A':
+      return add_item(tree_.add(RegexKind::Start, {}, here(begin)), begin, false);
     case 'Z':
-    case 'z': return add_item(tree_.add(RegexKind::End, {}, here(begin)), begin, false);
+    case 'z':
+      return add_item(tree_.add(RegexKind::End, {}, here(begin)), begin, false);
     case 'k':
       fail(DiagnosticKind::Unsupported, here(begin), "back-reference",
            "what it matches is no regular language; write the alternatives out");
-    default: break;
+    default:
+      break;
   }
   at_ = begin + 1;
   const char32_t value = character_escape(begin, false);
@@ -457,15 +500,24 @@ void Reader::read_escape() {
 
 std::optional<Ranges> Reader::class_escape(std::size_t begin, char letter) {
   switch (letter) {
-    case 'd': return digits();
-    case 'D': return complement(digits());
-    case 'w': return word();
-    case 'W': return complement(flags_.ignore_case ? with_case_variants(word()) : word());
-    case 's': return space();
-    case 'S': return complement(space());
-    case 'p': return property(begin, false);
-    case 'P': return property(begin, true);
-    default: return std::nullopt;
+    case 'd':
+      return digits();
+    case 'D':
+      return complement(digits());
+    case 'w':
+      return word();
+    case 'W':
+      return complement(flags_.ignore_case ? with_case_variants(word()) : word());
+    case 's':
+      return space();
+    case 'S':
+      return complement(space());
+    case 'p':
+      return property(begin, false);
+    case 'P':
+      return property(begin, true);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -476,7 +528,8 @@ Ranges Reader::property(std::size_t begin, bool negated) {
     const std::size_t end = source_.find('}', at_);
     if (end == std::string_view::npos) {
       at_ = std::min(at_ + 1, source_.size());
-      fail(DiagnosticKind::Unterminated, here(begin), "property " + quoted(text(begin)), "a property is written \\p{Lu}");
+      fail(DiagnosticKind::Unterminated, here(begin), "property " + quoted(text(begin)),
+           "a property is written \\p{Lu}");
     }
     name = source_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
@@ -484,10 +537,12 @@ Ranges Reader::property(std::size_t begin, bool negated) {
     name = source_.substr(at_++, 1);
   }
   if (auto found = unicode_property(name)) return negated ? complement(*found) : *found;
-  std::string hint = "known are the general categories (L, Lu, Nd, ...), White_Space, Lowercase, Uppercase, ID_Start, ID_Continue, "
-                     "XID_Start, XID_Continue, ASCII, ASCII_Hex_Digit, Any and Assigned";
-  hint += has_unicode_scripts() ? ", and scripts: \\p{Script=Greek}"
-                                : "; scripts are known when the library was built with the Python package fonttools at hand";
+  std::string hint =
+      "known are the general categories (L, Lu, Nd, ...), White_Space, Lowercase, Uppercase, ID_Start, ID_Continue, "
+      "XID_Start, XID_Continue, ASCII, ASCII_Hex_Digit, Any and Assigned";
+  hint += has_unicode_scripts()
+              ? ", and scripts: \\p{Script=Greek}"
+              : "; scripts are known when the library was built with the Python package fonttools at hand";
   fail(DiagnosticKind::Unsupported, here(begin), "Unicode property " + quoted(text(begin)), hint);
 }
 
@@ -497,7 +552,8 @@ char32_t Reader::hexadecimal(std::size_t begin, std::size_t count) {
     const auto digit = hex_digit(peek());
     if (!digit) {
       fail(DiagnosticKind::BadEscape, here(begin), quoted(text(begin)),
-           "it is followed by " + std::to_string(count) + " hexadecimal digits: \\xHH, \\uHHHH, \\UHHHHHHHH, or \\u{H...}");
+           "it is followed by " + std::to_string(count) +
+               " hexadecimal digits: \\xHH, \\uHHHH, \\UHHHHHHHH, or \\u{H...}");
     }
     value = value << 4 | *digit;
     ++at_;
@@ -510,13 +566,20 @@ char32_t Reader::character_escape(std::size_t begin, bool in_class) {
   const DecodedCodePoint c = decode_utf8(source_, at_);
   at_ += c.length;
   switch (c.value) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'f': return '\f';
-    case 'v': return '\v';
-    case 'a': return '\a';
-    case 'x': return hexadecimal(begin, 2);
+    case 'n':
+      return '\n';
+    case 'r':
+      return '\r';
+    case 't':
+      return '\t';
+    case 'f':
+      return '\f';
+    case 'v':
+      return '\v';
+    case 'a':
+      return '\a';
+    case 'x':
+      return hexadecimal(begin, 2);
     case '0':
       if (!is_digit(peek())) return 0;
       ++at_;
@@ -556,7 +619,8 @@ char32_t Reader::character_escape(std::size_t begin, bool in_class) {
       if (value <= kMaxCodePoint) return value;
       fail(DiagnosticKind::BadCodePoint, here(begin), quoted(text(begin)), "the largest code point is U+10FFFF");
     }
-    default: break;
+    default:
+      break;
   }
   if (c.value >= '1' && c.value <= '9') {
     while (is_digit(peek())) ++at_;
@@ -566,7 +630,8 @@ char32_t Reader::character_escape(std::size_t begin, bool in_class) {
   }
   if (c.value < 0x80 && is_letter(static_cast<char>(c.value))) {
     fail(DiagnosticKind::BadEscape, here(begin), quoted(text(begin)),
-         "the letter itself is written without '\\'; escapes are \\d \\w \\s \\D \\W \\S \\p{..} \\b \\B \\n \\r \\t \\f \\v \\0 \\xHH "
+         "the letter itself is written without '\\'; escapes are \\d \\w \\s \\D \\W \\S \\p{..} \\b \\B \\n \\r \\t "
+         "\\f \\v \\0 \\xHH "
          "\\uHHHH \\u{..} \\cX");
   }
   return c.value;
@@ -575,8 +640,8 @@ char32_t Reader::character_escape(std::size_t begin, bool in_class) {
 std::optional<char32_t> Reader::read_member(std::size_t class_begin, Ranges& ranges) {
   const auto unterminated = [&] {
     at_ = source_.size();
-    fail(DiagnosticKind::Unterminated, {static_cast<std::uint32_t>(class_begin), 1}, "class " + quoted(text(class_begin)),
-         "no ']' closes it; a bracket itself is written \\[");
+    fail(DiagnosticKind::Unterminated, {static_cast<std::uint32_t>(class_begin), 1},
+         "class " + quoted(text(class_begin)), "no ']' closes it; a bracket itself is written \\[");
   };
   if (at_end()) unterminated();
   if (peek() != '\\') {
@@ -602,7 +667,8 @@ void Reader::read_class() {
   if (negated) ++at_;
   if (peek() == ']' && !negated) {
     ++at_;
-    fail(DiagnosticKind::EmptyClass, here(begin), quoted(text(begin)), "it matches nothing; a bracket in a class is written \\]");
+    fail(DiagnosticKind::EmptyClass, here(begin), quoted(text(begin)),
+         "it matches nothing; a bracket in a class is written \\]");
   }
   Ranges all;
   while (peek() != ']' || at_end()) {
@@ -659,7 +725,8 @@ std::uint32_t RegexTree::add(RegexKind kind, std::span<const std::uint32_t> part
   if (group && parts.size() == 1) return parts[0];
   RegexNode node{.kind = kind, .span = span, .assertion = !group};
   const auto nullable = [&](std::uint32_t part) { return nodes[part].nullable; };
-  node.nullable = kind == RegexKind::Choice ? std::ranges::any_of(parts, nullable) : group && std::ranges::all_of(parts, nullable);
+  node.nullable =
+      kind == RegexKind::Choice ? std::ranges::any_of(parts, nullable) : group && std::ranges::all_of(parts, nullable);
   return add(node, parts);
 }
 
@@ -667,7 +734,9 @@ std::uint32_t RegexTree::add_repeat(std::uint32_t part, std::uint32_t min, std::
   if (max == 0) return add(RegexKind::Sequence, {}, span);
   if (min == 1 && max == 1) return part;
   const std::uint32_t parts[] = {part};
-  return add({.kind = RegexKind::Repeat, .span = span, .min = min, .max = max, .nullable = min == 0 || nodes[part].nullable}, parts);
+  return add(
+      {.kind = RegexKind::Repeat, .span = span, .min = min, .max = max, .nullable = min == 0 || nodes[part].nullable},
+      parts);
 }
 
 std::uint32_t RegexTree::add_behind(std::vector<CodePointRange> ranges, bool at_start, bool negated, Span span) {

@@ -1,8 +1,8 @@
 // The syntax tree of a regular expression. Children come before what they stand in, so passes are loops.
 //
 // Flags are resolved while reading: classes are closed under case folding where case is ignored, '.' is the class it
-// stands for, '^', '$' and word boundaries are the contexts they ask for. Groups and laziness leave no trace: they do not
-// change the language.
+// stands for, '^', '$' and word boundaries are the contexts they ask for. Groups and laziness leave no trace: they do
+// not change the language.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 namespace glr {
 
 enum class RegexKind : std::uint8_t {
-  Class,       // one code point of classes[index]
-  Sequence,    // no children: the empty text
+  Class,     // one code point of classes[index]
+  Sequence,  // no children: the empty text
   Choice,
-  Repeat,      // min to max times
-  Start,       // nothing, at the start of the text
-  End,         // nothing, at its end
-  Behind,      // nothing, after a code point of classes[index]; with at_start, at the start of the text too
-  Ahead,       // nothing, where the child matches a prefix of what follows
+  Repeat,  // min to max times
+  Start,   // nothing, at the start of the text
+  End,     // nothing, at its end
+  Behind,  // nothing, after a code point of classes[index]; with at_start, at the start of the text too
+  Ahead,   // nothing, where the child matches a prefix of what follows
 };
 
 struct RegexNode {
@@ -33,10 +33,10 @@ struct RegexNode {
   std::uint32_t index = 0;  // in classes
   std::uint32_t min = 0;
   std::uint32_t max = 0;
-  bool negated = false;      // Behind, Ahead
-  bool at_start = false;     // Behind
-  bool assertion = false;    // this or something in it is one of Start, End, Behind, Ahead
-  bool nullable = false;     // without assertions: matches the empty text
+  bool negated = false;    // Behind, Ahead
+  bool at_start = false;   // Behind
+  bool assertion = false;  // this or something in it is one of Start, End, Behind, Ahead
+  bool nullable = false;   // without assertions: matches the empty text
 };
 
 struct RegexTree {
@@ -45,7 +45,9 @@ struct RegexTree {
   std::vector<std::vector<CodePointRange>> classes;  // sorted, disjoint; may be empty
   std::uint32_t root = 0;
 
-  std::span<const std::uint32_t> parts(const RegexNode& n) const { return std::span(children).subspan(n.first, n.count); }
+  std::span<const std::uint32_t> parts(const RegexNode& n) const {
+    return std::span(children).subspan(n.first, n.count);
+  }
 
   std::uint32_t add_class(std::vector<CodePointRange> ranges, Span span);
   std::uint32_t add(RegexKind kind, std::span<const std::uint32_t> parts, Span span);

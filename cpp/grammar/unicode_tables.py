@@ -58,8 +58,8 @@ def scripts() -> list[tuple[str, list[tuple[int, int]]]]:
         return []
     found: dict[str, list[tuple[int, int]]] = {}
     ends = [*Scripts.RANGES[1:], 0x110000]
-    for first, end, code in zip(Scripts.RANGES, ends, Scripts.VALUES):
-        found.setdefault(code, []).append((first, end - 1))
+    for i, code in enumerate(Scripts.VALUES):
+        found.setdefault(code, []).append((Scripts.RANGES[i], ends[i] - 1))
     return [(name, found[code]) for code, name in sorted(Scripts.NAMES.items()) if code in found]
 
 
