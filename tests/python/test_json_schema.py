@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -40,98 +43,312 @@ def check(schema: Any, accepted: list[str], rejected: list[str], **options: Any)
 
 # A schema, documents that meet it, documents that do not. In Python's spelling of JSON: '...' are the texts.
 KEYWORDS: dict[str, tuple[Any, list[str], list[str]]] = {
-    "true": (True, ["1", "null", '{"a": [{}]}', '"\\u00e9\\n"'], ["", "[1,]", "{a: 1}", "01", "'a'", '"\n"', "+1", ".5", "NaN"]),
+    "true": (
+        True,
+        ["1", "null", '{"a": [{}]}', '"\\u00e9\\n"'],
+        ["", "[1,]", "{a: 1}", "01", "'a'", '"\n"', "+1", ".5", "NaN"],
+    ),
     "empty": ({}, ["0", "-0", "1e5", "1.5E-3", "[]", "[[[]]]"], ["1.", "-", "1e", "[", "tru"]),
-    "type integer": ({"type": "integer"}, ["0", "-1", "123456789012345678901234567890"], ["1.0", "1.5", "1e2", '"1"', "00"]),
+    "type integer": (
+        {"type": "integer"},
+        ["0", "-1", "123456789012345678901234567890"],
+        ["1.0", "1.5", "1e2", '"1"', "00"],
+    ),
     "type number": ({"type": "number"}, ["0", "-1.50", "1e2", "1E+2", "0.0"], ["1.", "true", '"1"', "-"]),
-    "type string": ({"type": "string"}, ['""', '"é"', '"\\u00e9"', '"\\/"', '"\\ud83d\\ude00"', '"日"'], ["a", '"', '"\\x"', '"\\ud83d"', '"\t"']),
+    "type string": (
+        {"type": "string"},
+        ['""', '"é"', '"\\u00e9"', '"\\/"', '"\\ud83d\\ude00"', '"日"'],
+        ["a", '"', '"\\x"', '"\\ud83d"', '"\t"'],
+    ),
     "type boolean": ({"type": "boolean"}, ["true", "false"], ["null", "True", "0", ""]),
     "type null": ({"type": "null"}, ["null"], ["false", "nul", "0"]),
     "type array": ({"type": "array"}, ["[]", '[1, "a", null, [], {}]'], ["{}", "[1,,2]", "[1 2]"]),
     "type object": ({"type": "object"}, ["{}", '{"a": 1, "b": {"c": []}}'], ["[]", '{"a"}', '{"a": 1,}', "{1: 2}"]),
     "type list": ({"type": ["integer", "null"]}, ["1", "null"], ["1.5", '"a"']),
     "nullable": ({"type": "string", "nullable": True}, ["null", '"a"'], ["1"]),
-    "enum": ({"enum": ["a", 1, None, True, 2.5, [1, {"k": "v"}], {"x": 1, "y": []}]},
-             ['"a"', "1", "null", "true", "2.5", '[1, {"k": "v"}]', '{"x": 1, "y": []}'],
-             ['"b"', "2", "false", "[1]", "[1, {}]", '{"x": 1}', '{"y": [], "x": 1}', '{"x": 1, "y": [], "z": 2}']),
-    "enum in Unicode": ({"enum": ["é", "日本", "😀", "\"\\\n\u0001"]}, ['"é"', '"日本"', '"😀"', '"\\"\\\\\\n\\u0001"'], ['"\\u00e9"', '"e"', '"日"']),
+    "enum": (
+        {"enum": ["a", 1, None, True, 2.5, [1, {"k": "v"}], {"x": 1, "y": []}]},
+        ['"a"', "1", "null", "true", "2.5", '[1, {"k": "v"}]', '{"x": 1, "y": []}'],
+        ['"b"', "2", "false", "[1]", "[1, {}]", '{"x": 1}', '{"y": [], "x": 1}', '{"x": 1, "y": [], "z": 2}'],
+    ),
+    "enum in Unicode": (
+        {"enum": ["é", "日本", "😀", '"\\\n\u0001']},
+        ['"é"', '"日本"', '"😀"', '"\\"\\\\\\n\\u0001"'],
+        ['"\\u00e9"', '"e"', '"日"'],
+    ),
     "const": ({"const": {"a": [1.5, "x"]}}, ['{"a": [1.5, "x"]}', '{"a":[1.5,"x"]}'], ['{"a": [1.5]}', "{}", "1.5"]),
     "const and enum": ({"const": 1, "enum": [1, 2]}, ["1"], ["2"]),
-    "minLength": ({"type": "string", "minLength": 2}, ['"ab"', '"日本"', '"\\u65e5b"', '"\\ud83d\\ude00b"', '"\\n\\n"'], ['""', '"a"', '"\\ud83d\\ude00"', '"😀"']),
+    "minLength": (
+        {"type": "string", "minLength": 2},
+        ['"ab"', '"日本"', '"\\u65e5b"', '"\\ud83d\\ude00b"', '"\\n\\n"'],
+        ['""', '"a"', '"\\ud83d\\ude00"', '"😀"'],
+    ),
     "maxLength": ({"type": "string", "maxLength": 2}, ['""', '"ab"', '"😀😀"'], ['"abc"', '"\\u0061bc"']),
     "length of other types": ({"minLength": 2}, ["1", "null", "[]"], ['"a"']),
-    "pattern": ({"type": "string", "pattern": "^a|b$"}, ['"a"', '"ax"', '"xb"', '"\\u0061"'], ['"x"', '"xa"', '"bx"', '""']),
+    "pattern": (
+        {"type": "string", "pattern": "^a|b$"},
+        ['"a"', '"ax"', '"xb"', '"\\u0061"'],
+        ['"x"', '"xa"', '"bx"', '""'],
+    ),
     "pattern searched": ({"type": "string", "pattern": "b+c"}, ['"bc"', '"abbcd"'], ['"b"', '"cb"', '""']),
-    "pattern of classes": ({"type": "string", "pattern": "^\\w\\d\\s[^x-z]$"}, ['"a1 b"', '"_0\\ta"'], ['"a1 x"', '"é1 b"', '"a1b"']),
+    "pattern of classes": (
+        {"type": "string", "pattern": "^\\w\\d\\s[^x-z]$"},
+        ['"a1 b"', '"_0\\ta"'],
+        ['"a1 x"', '"é1 b"', '"a1b"'],
+    ),
     "pattern of properties": ({"type": "string", "pattern": "^\\p{Lu}\\p{L}*$"}, ['"Éa"', '"Z"'], ['"éa"', '"Z1"']),
-    "pattern with look-ahead": ({"type": "string", "pattern": "^(?!ab)(?=.*c)[a-c]+$"}, ['"c"', '"bc"', '"acb"'], ['"abc"', '"a"', '""']),
-    "pattern and length": ({"type": "string", "pattern": "^a+$", "minLength": 2, "maxLength": 3}, ['"aa"', '"aaa"'], ['"a"', '"aaaa"', '"ab"']),
-    "minimum": ({"type": "integer", "minimum": -5}, ["-5", "-4", "0", "12345678901234567890"], ["-6", "-10", "-12345678901"]),
+    "pattern with look-ahead": (
+        {"type": "string", "pattern": "^(?!ab)(?=.*c)[a-c]+$"},
+        ['"c"', '"bc"', '"acb"'],
+        ['"abc"', '"a"', '""'],
+    ),
+    "pattern and length": (
+        {"type": "string", "pattern": "^a+$", "minLength": 2, "maxLength": 3},
+        ['"aa"', '"aaa"'],
+        ['"a"', '"aaaa"', '"ab"'],
+    ),
+    "minimum": (
+        {"type": "integer", "minimum": -5},
+        ["-5", "-4", "0", "12345678901234567890"],
+        ["-6", "-10", "-12345678901"],
+    ),
     "maximum": ({"type": "integer", "maximum": 150}, ["150", "99", "-1000"], ["151", "1000", "200"]),
-    "bounds of numbers": ({"type": "number", "minimum": -1.5, "exclusiveMaximum": 10},
-                          ["-1.5", "-1.49", "0", "9.999", "1e0", "9.9e0", "-0.0", "1e-7"], ["-1.51", "-2", "10", "10.0", "1e1", "-1.6e0", "1.1e1"]),
-    "exclusive bounds of draft 4": ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, ["2", "10"], ["1", "0", "-2"]),
-    "bounds beyond doubles": ({"type": "integer", "minimum": 9007199254740993}, ["9007199254740993", "10000000000000000"], ["9007199254740992"]),
+    "bounds of numbers": (
+        {"type": "number", "minimum": -1.5, "exclusiveMaximum": 10},
+        ["-1.5", "-1.49", "0", "9.999", "1e0", "9.9e0", "-0.0", "1e-7"],
+        ["-1.51", "-2", "10", "10.0", "1e1", "-1.6e0", "1.1e1"],
+    ),
+    "exclusive bounds of draft 4": (
+        {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
+        ["2", "10"],
+        ["1", "0", "-2"],
+    ),
+    "bounds beyond doubles": (
+        {"type": "integer", "minimum": 9007199254740993},
+        ["9007199254740993", "10000000000000000"],
+        ["9007199254740992"],
+    ),
     "multipleOf": ({"type": "integer", "multipleOf": 7}, ["0", "7", "-14", "700", "21"], ["1", "8", "22"]),
-    "multipleOf of fractions": ({"type": "number", "multipleOf": 0.01}, ["0.01", "1.10", "5", "1.100", "-0.3"], ["0.001", "1.115"]),
-    "multiples within bounds": ({"type": "integer", "multipleOf": 5, "minimum": 8, "maximum": 31}, ["10", "15", "30"], ["5", "35", "8", "31", "100"]),
+    "multipleOf of fractions": (
+        {"type": "number", "multipleOf": 0.01},
+        ["0.01", "1.10", "5", "1.100", "-0.3"],
+        ["0.001", "1.115"],
+    ),
+    "multiples within bounds": (
+        {"type": "integer", "multipleOf": 5, "minimum": 8, "maximum": 31},
+        ["10", "15", "30"],
+        ["5", "35", "8", "31", "100"],
+    ),
     "int32": ({"type": "integer", "format": "int32"}, ["2147483647", "-2147483648"], ["2147483648", "-2147483649"]),
     "int64": ({"type": "integer", "format": "int64"}, ["9223372036854775807"], ["9223372036854775808"]),
-    "properties": ({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
-                   ["{}", '{"a": 1}', '{"b": "x"}', '{"a": 1, "b": "x", "c": []}', '{"aa": null}', '{"": 1}'],
-                   ['{"a": "x"}', '{"b": 1}', '{"a": 1, "a": 2}', '{"c": 1, "a": "x"}']),
-    "required": ({"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "z"]},
-                 ['{"b": 1, "z": 2}', '{"a": 0, "b": 1, "z": 2, "y": 3}'], ["{}", '{"a": 1}', '{"b": 1}', '{"z": 1}']),
-    "additionalProperties false": ({"type": "object", "properties": {"a": {}}, "additionalProperties": False}, ["{}", '{"a": 1}'], ['{"b": 1}', '{"a": 1, "b": 1}']),
-    "additionalProperties schema": ({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}},
-                                    ['{"a": "x", "b": 1}', '{"ab": 1, "b": 2}'], ['{"b": "x"}', '{"a": 1, "b": null}']),
-    "patternProperties": ({"type": "object", "patternProperties": {"^x": {"type": "integer"}, "y$": {"minimum": 5}}, "additionalProperties": False},
-                          ["{}", '{"x": 1}', '{"xy": 5}', '{"y": "s"}', '{"x1": 0, "ay": 7}'], ['{"x": "s"}', '{"xy": 4}', '{"xy": "s"}', '{"a": 1}']),
-    "patternProperties of a property": ({"type": "object", "properties": {"ax": {"maximum": 3}}, "patternProperties": {"x": {"type": "integer"}}},
-                                        ['{"ax": 3}', '{"bx": 9}', '{"c": "s"}'], ['{"ax": 4}', '{"ax": 1.5}', '{"bx": "s"}']),
-    "propertyNames": ({"type": "object", "propertyNames": {"minLength": 2, "pattern": "^a"}}, ["{}", '{"ab": 1}', '{"aa": 1, "abc": 2}'], ['{"a": 1}', '{"bb": 1}']),
-    "propertyNames enum": ({"type": "object", "propertyNames": {"enum": ["a", "b"]}}, ['{"a": 1}', '{"b": 1, "a": 2}'], ['{"c": 1}']),
-    "minProperties and maxProperties": ({"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 2, "maxProperties": 3},
-                                        ['{"a": 1, "b": 2}', '{"a": 1, "z": 2}', '{"x": 1, "y": 2, "z": 3}'], ["{}", '{"a": 1}', '{"a": 1, "b": 2, "c": 3, "d": 4}']),
-    "dependentRequired": ({"type": "object", "properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}}, ["{}", '{"b": 1}', '{"a": 1, "b": 2}', '{"c": 1}'], ['{"a": 1}', '{"a": 1, "c": 2}']),
-    "dependentSchemas": ({"type": "object", "properties": {"a": {}, "b": {}}, "dependentSchemas": {"a": {"properties": {"b": {"type": "null"}}}}},
-                         ['{"b": 1}', '{"a": 1}', '{"a": 1, "b": null}'], ['{"a": 1, "b": 2}']),
-    "dependencies": ({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "dependencies": {"a": ["b"], "c": {"maxProperties": 1}}},
-                     ['{"c": 1}', '{"a": 1, "b": 2}'], ['{"a": 1}', '{"b": 1, "c": 2}']),
+    "properties": (
+        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+        ["{}", '{"a": 1}', '{"b": "x"}', '{"a": 1, "b": "x", "c": []}', '{"aa": null}', '{"": 1}'],
+        ['{"a": "x"}', '{"b": 1}', '{"a": 1, "a": 2}', '{"c": 1, "a": "x"}'],
+    ),
+    "required": (
+        {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "z"]},
+        ['{"b": 1, "z": 2}', '{"a": 0, "b": 1, "z": 2, "y": 3}'],
+        ["{}", '{"a": 1}', '{"b": 1}', '{"z": 1}'],
+    ),
+    "additionalProperties false": (
+        {"type": "object", "properties": {"a": {}}, "additionalProperties": False},
+        ["{}", '{"a": 1}'],
+        ['{"b": 1}', '{"a": 1, "b": 1}'],
+    ),
+    "additionalProperties schema": (
+        {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}},
+        ['{"a": "x", "b": 1}', '{"ab": 1, "b": 2}'],
+        ['{"b": "x"}', '{"a": 1, "b": null}'],
+    ),
+    "patternProperties": (
+        {
+            "type": "object",
+            "patternProperties": {"^x": {"type": "integer"}, "y$": {"minimum": 5}},
+            "additionalProperties": False,
+        },
+        ["{}", '{"x": 1}', '{"xy": 5}', '{"y": "s"}', '{"x1": 0, "ay": 7}'],
+        ['{"x": "s"}', '{"xy": 4}', '{"xy": "s"}', '{"a": 1}'],
+    ),
+    "patternProperties of a property": (
+        {"type": "object", "properties": {"ax": {"maximum": 3}}, "patternProperties": {"x": {"type": "integer"}}},
+        ['{"ax": 3}', '{"bx": 9}', '{"c": "s"}'],
+        ['{"ax": 4}', '{"ax": 1.5}', '{"bx": "s"}'],
+    ),
+    "propertyNames": (
+        {"type": "object", "propertyNames": {"minLength": 2, "pattern": "^a"}},
+        ["{}", '{"ab": 1}', '{"aa": 1, "abc": 2}'],
+        ['{"a": 1}', '{"bb": 1}'],
+    ),
+    "propertyNames enum": (
+        {"type": "object", "propertyNames": {"enum": ["a", "b"]}},
+        ['{"a": 1}', '{"b": 1, "a": 2}'],
+        ['{"c": 1}'],
+    ),
+    "minProperties and maxProperties": (
+        {"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 2, "maxProperties": 3},
+        ['{"a": 1, "b": 2}', '{"a": 1, "z": 2}', '{"x": 1, "y": 2, "z": 3}'],
+        ["{}", '{"a": 1}', '{"a": 1, "b": 2, "c": 3, "d": 4}'],
+    ),
+    "dependentRequired": (
+        {"type": "object", "properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}},
+        ["{}", '{"b": 1}', '{"a": 1, "b": 2}', '{"c": 1}'],
+        ['{"a": 1}', '{"a": 1, "c": 2}'],
+    ),
+    "dependentSchemas": (
+        {
+            "type": "object",
+            "properties": {"a": {}, "b": {}},
+            "dependentSchemas": {"a": {"properties": {"b": {"type": "null"}}}},
+        },
+        ['{"b": 1}', '{"a": 1}', '{"a": 1, "b": null}'],
+        ['{"a": 1, "b": 2}'],
+    ),
+    "dependencies": (
+        {
+            "type": "object",
+            "properties": {"a": {}, "b": {}, "c": {}},
+            "dependencies": {"a": ["b"], "c": {"maxProperties": 1}},
+        },
+        ['{"c": 1}', '{"a": 1, "b": 2}'],
+        ['{"a": 1}', '{"b": 1, "c": 2}'],
+    ),
     "items": ({"type": "array", "items": {"type": "integer"}}, ["[]", "[1]", "[1, 2, 3]"], ['["a"]', "[1, null]"]),
-    "items as a list": ({"type": "array", "items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False}, ["[]", "[1]", '[1, "a"]'], ['["a"]', "[1, 2]", '[1, "a", 3]']),
-    "additionalItems": ({"type": "array", "items": [{}], "additionalItems": {"type": "null"}}, ["[]", "[1]", "[1, null, null]"], ["[1, 2]"]),
-    "prefixItems": ({"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "string"}}, ["[]", "[1]", '[1, "a", "b"]'], ['["a"]', "[1, 2]"]),
+    "items as a list": (
+        {"type": "array", "items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False},
+        ["[]", "[1]", '[1, "a"]'],
+        ['["a"]', "[1, 2]", '[1, "a", 3]'],
+    ),
+    "additionalItems": (
+        {"type": "array", "items": [{}], "additionalItems": {"type": "null"}},
+        ["[]", "[1]", "[1, null, null]"],
+        ["[1, 2]"],
+    ),
+    "prefixItems": (
+        {"type": "array", "prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
+        ["[]", "[1]", '[1, "a", "b"]'],
+        ['["a"]', "[1, 2]"],
+    ),
     "minItems and maxItems": ({"type": "array", "minItems": 1, "maxItems": 2}, ["[1]", "[1, 2]"], ["[]", "[1, 2, 3]"]),
-    "contains": ({"type": "array", "contains": {"type": "string"}}, ['["a"]', '[1, "a", 2]', '["a", "b"]'], ["[]", "[1, 2]"]),
-    "maxContains": ({"type": "array", "contains": {"type": "string"}, "minContains": 0, "maxContains": 1}, ["[]", "[1]", '[1, "a", 2]'], ['["a", "b"]', '["a", 1, "b"]']),
-    "uniqueItems": ({"type": "array", "items": {"enum": ["x", "y", 1]}, "uniqueItems": True}, ["[]", '["y", "x", 1]'], ['["x", "x"]', '[1, "y", 1]', '["z"]']),
+    "contains": (
+        {"type": "array", "contains": {"type": "string"}},
+        ['["a"]', '[1, "a", 2]', '["a", "b"]'],
+        ["[]", "[1, 2]"],
+    ),
+    "maxContains": (
+        {"type": "array", "contains": {"type": "string"}, "minContains": 0, "maxContains": 1},
+        ["[]", "[1]", '[1, "a", 2]'],
+        ['["a", "b"]', '["a", 1, "b"]'],
+    ),
+    "uniqueItems": (
+        {"type": "array", "items": {"enum": ["x", "y", 1]}, "uniqueItems": True},
+        ["[]", '["y", "x", 1]'],
+        ['["x", "x"]', '[1, "y", 1]', '["z"]'],
+    ),
     "uniqueItems of at most one": ({"type": "array", "uniqueItems": True, "maxItems": 1}, ["[]", "[{}]"], ["[1, 2]"]),
     "allOf": ({"allOf": [{"type": "integer"}, {"minimum": 3}, {"maximum": 5}]}, ["3", "5"], ["2", "6", "3.5"]),
-    "allOf of objects": ({"allOf": [{"properties": {"a": {"minimum": 1}}, "required": ["a"]}, {"properties": {"a": {"type": "integer"}, "b": {"type": "null"}}}], "type": "object"},
-                         ['{"a": 1}', '{"a": 2, "b": null}'], ["{}", '{"a": 0}', '{"a": 1.5}', '{"a": 1, "b": 1}']),
+    "allOf of objects": (
+        {
+            "allOf": [
+                {"properties": {"a": {"minimum": 1}}, "required": ["a"]},
+                {"properties": {"a": {"type": "integer"}, "b": {"type": "null"}}},
+            ],
+            "type": "object",
+        },
+        ['{"a": 1}', '{"a": 2, "b": null}'],
+        ["{}", '{"a": 0}', '{"a": 1.5}', '{"a": 1, "b": 1}'],
+    ),
     "anyOf": ({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 5}]}, ['"a"', "5"], ["4", "null"]),
-    "oneOf": ({"oneOf": [{"type": "integer", "minimum": 5}, {"type": "integer", "maximum": 10}]}, ["4", "11", "-100"], ["5", "7", "10", '"x"']),
-    "oneOf of required": ({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, ['{"a": 1}', '{"b": 1}', '{"a": 1, "c": 2}'], ["{}", '{"a": 1, "b": 2}', '{"c": 1}']),
+    "oneOf": (
+        {"oneOf": [{"type": "integer", "minimum": 5}, {"type": "integer", "maximum": 10}]},
+        ["4", "11", "-100"],
+        ["5", "7", "10", '"x"'],
+    ),
+    "oneOf of required": (
+        {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        ['{"a": 1}', '{"b": 1}', '{"a": 1, "c": 2}'],
+        ["{}", '{"a": 1, "b": 2}', '{"c": 1}'],
+    ),
     "not a type": ({"not": {"type": ["string", "number"]}}, ["null", "{}", "[]", "true"], ['"a"', "1", "1.5"]),
-    "not a value": ({"type": "string", "not": {"enum": ["a", "bc"]}}, ['""', '"b"', '"aa"', '"bcd"'], ['"a"', '"bc"', '"\\u0061"', "1"]),
+    "not a value": (
+        {"type": "string", "not": {"enum": ["a", "bc"]}},
+        ['""', '"b"', '"aa"', '"bcd"'],
+        ['"a"', '"bc"', '"\\u0061"', "1"],
+    ),
     "not a pattern": ({"type": "string", "not": {"pattern": "a"}}, ['""', '"b"'], ['"a"', '"bab"', '"\\u0061"']),
     "not a multiple": ({"type": "integer", "not": {"multipleOf": 3}}, ["1", "2", "-4", "100"], ["0", "3", "-6", "99"]),
-    "not of properties": ({"type": "object", "not": {"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "integer"}}},
-                          ['{"a": "s"}', '{"a": 1, "b": null}', '{"b": 1, "c": "d"}'], ["{}", '{"a": 1}', '{"b": 1}']),
+    "not of properties": (
+        {
+            "type": "object",
+            "not": {"properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "integer"}},
+        },
+        ['{"a": "s"}', '{"a": 1, "b": null}', '{"b": 1, "c": "d"}'],
+        ["{}", '{"a": 1}', '{"b": 1}'],
+    ),
     "not not": ({"not": {"not": {"type": "integer"}}}, ["1"], ["1.5", '"a"']),
-    "one member for several negations": ({"type": "object", "maxProperties": 1, "allOf": [{"not": {"patternProperties": {"a": False}}}, {"not": {"patternProperties": {"b": False}}}]},
-                                         ['{"ab": 1}', '{"cba": 1}'], ["{}", '{"a": 1}', '{"b": 1}', '{"a": 1, "b": 2}']),
-    "if then else": ({"type": "object", "if": {"properties": {"k": {"const": "a"}}, "required": ["k"]}, "then": {"required": ["x"]}, "else": {"required": ["y"]}},
-                     ['{"k": "a", "x": 1}', '{"k": "b", "y": 1}', '{"y": 2}'], ['{"k": "a"}', '{"k": "a", "y": 1}', "{}", '{"x": 1}']),
+    "one member for several negations": (
+        {
+            "type": "object",
+            "maxProperties": 1,
+            "allOf": [{"not": {"patternProperties": {"a": False}}}, {"not": {"patternProperties": {"b": False}}}],
+        },
+        ['{"ab": 1}', '{"cba": 1}'],
+        ["{}", '{"a": 1}', '{"b": 1}', '{"a": 1, "b": 2}'],
+    ),
+    "if then else": (
+        {
+            "type": "object",
+            "if": {"properties": {"k": {"const": "a"}}, "required": ["k"]},
+            "then": {"required": ["x"]},
+            "else": {"required": ["y"]},
+        },
+        ['{"k": "a", "x": 1}', '{"k": "b", "y": 1}', '{"y": 2}'],
+        ['{"k": "a"}', '{"k": "a", "y": 1}', "{}", '{"x": 1}'],
+    ),
     "$ref": ({"$ref": "#/$defs/p~1q%25", "maximum": 3, "$defs": {"p/q%": {"type": "integer"}}}, ["3"], ["4", "1.5"]),
-    "$ref by $id and $anchor": ({"$id": "https://example.com/s", "items": {"$ref": "other"}, "type": "array", "contains": {"$ref": "#here"},
-                                 "$defs": {"o": {"$id": "other", "type": "integer"}, "h": {"$anchor": "here", "minimum": 5}}}, ["[5]", "[1, 7]"], ["[1]", '["a", 5]', "[5.5]"]),
-    "recursion": ({"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "properties": {"c": {"type": "array", "items": {"$ref": "#/$defs/t"}}}, "additionalProperties": False}}},
-                  ["{}", '{"c": [{}, {"c": [{"c": []}]}]}'], ['{"d": 1}', '{"c": [1]}', '{"c": [{"c": 1}]}']),
-    "negated recursion": ({"type": "array", "items": {"not": {"$ref": "#"}}}, ["[]", "[1]", "[[[]]]"], ["[[]]", "[[1]]", "1"]),
-    "unknown keywords": ({"type": "integer", "x-note": {"type": "string"}, "title": "t", "default": "d", "examples": [1], "$comment": "c"}, ["1"], ['"a"']),
-}  # fmt: skip
+    "$ref by $id and $anchor": (
+        {
+            "$id": "https://example.com/s",
+            "items": {"$ref": "other"},
+            "type": "array",
+            "contains": {"$ref": "#here"},
+            "$defs": {"o": {"$id": "other", "type": "integer"}, "h": {"$anchor": "here", "minimum": 5}},
+        },
+        ["[5]", "[1, 7]"],
+        ["[1]", '["a", 5]', "[5.5]"],
+    ),
+    "recursion": (
+        {
+            "$ref": "#/$defs/t",
+            "$defs": {
+                "t": {
+                    "type": "object",
+                    "properties": {"c": {"type": "array", "items": {"$ref": "#/$defs/t"}}},
+                    "additionalProperties": False,
+                }
+            },
+        },
+        ["{}", '{"c": [{}, {"c": [{"c": []}]}]}'],
+        ['{"d": 1}', '{"c": [1]}', '{"c": [{"c": 1}]}'],
+    ),
+    "negated recursion": (
+        {"type": "array", "items": {"not": {"$ref": "#"}}},
+        ["[]", "[1]", "[[[]]]"],
+        ["[[]]", "[[1]]", "1"],
+    ),
+    "unknown keywords": (
+        {
+            "type": "integer",
+            "x-note": {"type": "string"},
+            "title": "t",
+            "default": "d",
+            "examples": [1],
+            "$comment": "c",
+        },
+        ["1"],
+        ['"a"'],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", KEYWORDS)
@@ -142,15 +359,27 @@ def test_keyword(name: str) -> None:
 
 # Texts of a string, not their JSON.
 FORMATS: dict[str, tuple[list[str], list[str]]] = {
-    "date": (["2024-02-29", "2023-12-31", "2000-02-29"], ["2023-02-29", "1900-02-29", "2023-13-01", "2023-04-31", "2023-1-01", ""]),
+    "date": (
+        ["2024-02-29", "2023-12-31", "2000-02-29"],
+        ["2023-02-29", "1900-02-29", "2023-13-01", "2023-04-31", "2023-1-01", ""],
+    ),
     "time": (["12:00:00Z", "23:59:60.5+01:00"], ["12:00", "24:00:00Z", "12:00:00"]),
-    "date-time": (["2024-01-01T00:00:00Z", "2024-01-01t00:00:00.123+01:00"], ["2024-01-01", "2024-01-01T24:00:00Z", "2024-02-30T00:00:00Z"]),
+    "date-time": (
+        ["2024-01-01T00:00:00Z", "2024-01-01t00:00:00.123+01:00"],
+        ["2024-01-01", "2024-01-01T24:00:00Z", "2024-02-30T00:00:00Z"],
+    ),
     "duration": (["P1D", "PT1H2M", "P1Y2M3DT4H", "P1W"], ["P", "PT", "1D", "P1D1Y", "P1YT"]),
     "email": (["a@b.c", "a.b+c@d-e.f", '"a b"@c.d', "a@[1.2.3.4]"], ["a", "a@", "@b", "a..b@c", "a@-b"]),
     "hostname": (["a.b", "a-b", "x" * 63], ["-a", "a..b", "a_b", "x" * 64, ""]),
     "ipv4": (["1.2.3.4", "255.0.0.1"], ["256.1.1.1", "1.2.3", "01.2.3.4"]),
-    "ipv6": (["::1", "::", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"], ["1:2", "::1::", "1:2:3:4:5:6:7:8:9", ":1", "12345::"]),
-    "uri": (["http://a.b/c?d#e", "urn:x:y", "mailto:a@b", "http://[::1]:80/", "a:"], ["/a", "a b", "http://a b", "//h/p", ""]),
+    "ipv6": (
+        ["::1", "::", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"],
+        ["1:2", "::1::", "1:2:3:4:5:6:7:8:9", ":1", "12345::"],
+    ),
+    "uri": (
+        ["http://a.b/c?d#e", "urn:x:y", "mailto:a@b", "http://[::1]:80/", "a:"],
+        ["/a", "a b", "http://a b", "//h/p", ""],
+    ),
     "uri-reference": (["", "/a", "a/b", "#x", "//h/p", "http://x", "?q"], ["a b", "\\", "%zz"]),
     "uuid": (["123e4567-e89b-12d3-a456-426614174000"], ["123", "123e4567e89b12d3a456426614174000"]),
     "json-pointer": (["", "/a/~0~1"], ["a", "/~", "/~2"]),
@@ -158,7 +387,7 @@ FORMATS: dict[str, tuple[list[str], list[str]]] = {
     "byte": (["", "YWI=", "YWJj"], ["a", "YWI", "Y==="]),
     "binary": (["", "é"], []),
     "password": (["", "é"], []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -172,13 +401,20 @@ def test_format(name: str) -> None:
         check(negation, [json.dumps(t) for t in rejected], [json.dumps(t) for t in accepted])
 
 
-SCHEMA = {"type": "object", "properties": {"a": {"type": "array"}, "b": {"const": "é/1"}}, "additionalProperties": False}
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "array"}, "b": {"const": "é/1"}},
+    "additionalProperties": False,
+}
 
 
 def test_whitespace() -> None:
     document = {"a": [1, {"k": []}, []], "b": "é/1"}
     indented = [json.dumps(document, ensure_ascii=False, indent=n) for n in range(9)]
-    written = [json.dumps(document, ensure_ascii=False), json.dumps(document, ensure_ascii=False, separators=(",", ":"))]
+    written = [
+        json.dumps(document, ensure_ascii=False),
+        json.dumps(document, ensure_ascii=False, separators=(",", ":")),
+    ]
     odd = ['{ "a" : [] }', ' {"a":[]}\n', '{"a":\t[]}', '{\r\n"a":[]}']
     check(SCHEMA, written + indented, odd, whitespace="bounded")
     check(SCHEMA, written + indented + odd, ['{"a" []}', '{"a":\v[]}'], whitespace="any")
@@ -201,7 +437,11 @@ def test_max_digits() -> None:
 
 def test_property_order() -> None:
     schema = {"properties": {"b": {}, "a": {}}, "required": ["c"], "type": "object"}
-    check(schema, ['{"b": 1, "a": 2, "c": 3, "d": 4}', '{"c": 1, "z": 2, "y": 3}'], ['{"a": 1, "b": 2, "c": 3}', '{"d": 1, "c": 2}'])
+    check(
+        schema,
+        ['{"b": 1, "a": 2, "c": 3, "d": 4}', '{"c": 1, "z": 2, "y": 3}'],
+        ['{"a": 1, "b": 2, "c": 3}', '{"d": 1, "c": 2}'],
+    )
     with pytest.raises(glr.SchemaError, match="not available yet"):
         glr.Grammar.from_json_schema(schema, property_order="any")
 
@@ -211,14 +451,25 @@ def closed(**properties: Any) -> dict[str, Any]:
 
 
 def test_strict_profile() -> None:
-    check(closed(a={"type": "string"}), ['{"a": "é\\n\\"\\u0001"}'], ['{"a": "\\u00e9"}', '{"a": "\\/"}'], profile="strict")
+    check(
+        closed(a={"type": "string"}),
+        ['{"a": "é\\n\\"\\u0001"}'],
+        ['{"a": "\\u00e9"}', '{"a": "\\/"}'],
+        profile="strict",
+    )
     number = closed(a={"type": "number"})
     check(number, ['{"a": 1.2345678901234567}'], ['{"a": 1.23456789012345678}'], profile="strict")
     nested = {"$ref": "#/$defs/l", "$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}}
     check(nested, ["[" * 16 + "]" * 16], ["[" * 17 + "]" * 17], profile="strict")
     check(nested, ["[" * 40 + "]" * 40], [])
-    for schema in ({}, {"type": "object"}, {"properties": {"a": {}}}, {"type": "array"},
-                   {**closed(), "additionalProperties": {"type": "integer"}}, closed(a={"type": "object"})):  # fmt: skip
+    for schema in (
+        {},
+        {"type": "object"},
+        {"properties": {"a": {}}},
+        {"type": "array"},
+        {**closed(), "additionalProperties": {"type": "integer"}},
+        closed(a={"type": "object"}),
+    ):
         with pytest.raises(glr.SchemaError, match="open object in the strict profile"):
             glr.Grammar.from_json_schema(schema, profile="strict")
     deep: dict[str, Any] = {"type": "null"}
@@ -256,8 +507,15 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "", "no value meets the schema"),
     ({"allOf": [{"minimum": 3}, {"maximum": 2}], "type": "number"}, "", "no value meets the schema"),
     (False, "#", "no value meets the schema"),
-    ({"$ref": "#/$defs/l", "$defs": {"l": {"type": "object", "properties": {"n": {"$ref": "#/$defs/l"}}, "required": ["n"]}}}, "", "no value"),
-]  # fmt: skip
+    (
+        {
+            "$ref": "#/$defs/l",
+            "$defs": {"l": {"type": "object", "properties": {"n": {"$ref": "#/$defs/l"}}, "required": ["n"]}},
+        },
+        "",
+        "no value",
+    ),
+]
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
@@ -278,7 +536,9 @@ def test_warnings() -> None:
     assert grammar.matches("[1, 1]")
     assert not grammar.matches('["a"]')
     # What is not enforced is not negated either.
-    negated = glr.Grammar.from_json_schema({"type": "integer", "not": {"unevaluatedItems": False}}, on_unsupported="warn")
+    negated = glr.Grammar.from_json_schema(
+        {"type": "integer", "not": {"unevaluatedItems": False}}, on_unsupported="warn"
+    )
     assert negated.matches("1")
     assert glr.Grammar.from_json_schema({"format": "no-such"}).warnings != []
     assert glr.Grammar.from_json_schema({"format": "date"}).warnings == []
@@ -290,7 +550,10 @@ def test_ways_to_give_a_schema() -> None:
         def model_json_schema() -> dict[str, Any]:
             return {"type": "integer"}
 
-    grammars = [glr.Grammar.from_json_schema(s) for s in ({"type": "integer"}, '{"type": "integer"}', b'{"type": "integer"}', Model)]
+    grammars = [
+        glr.Grammar.from_json_schema(s)
+        for s in ({"type": "integer"}, '{"type": "integer"}', b'{"type": "integer"}', Model)
+    ]
     assert len({g.fingerprint for g in grammars}) == 1
     other = glr.Grammar.from_json_schema({"type": "integer"}, whitespace="any")
     assert other.fingerprint != grammars[0].fingerprint
@@ -321,7 +584,7 @@ def test_large_schemas() -> None:
     for _ in range(100):
         nested = {"allOf": [nested]}
     assert glr.Grammar.from_json_schema(nested).matches("null")
-    with pytest.raises(glr.GrammarError, match="deep|nest"):
+    with pytest.raises(glr.GrammarError, match=r"deep|nest"):
         glr.Grammar.from_json_schema('{"not":' * 100_000 + "{}" + "}" * 100_000)
 
 
@@ -358,3 +621,9 @@ def test_against_jsonschema(part: int) -> None:
                 assert masks_admit(constraint, text.encode()) == bool(admitted), (number, spelled(schema), text)
     assert refused < SCHEMAS / 6 * 0.2
     assert valid > 100
+
+
+def test_limits_page() -> None:
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, root / "tools" / "limits.py", "--check"], check=False)
+    assert done.returncode == 0, "docs/limits.md is out of date: run tools/limits.py"

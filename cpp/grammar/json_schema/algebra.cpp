@@ -162,7 +162,9 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
       for (const SchemaId composite : v.composites) branch().pending.push_back({composite});
       return;
     }
-    case Split::Kind::Negation: split_negation(work, id, out); return;
+    case Split::Kind::Negation:
+      split_negation(work, id, out);
+      return;
   }
 }
 
@@ -383,7 +385,8 @@ void Algebra::settle(Work& work, unsigned depth) {
       shape.types &= static_cast<TypeSet>(~kString);
   }
   if ((shape.types & kArray) != 0) settle_array(shape, depth);
-  if ((shape.types & kObject) != 0 && object_is_empty(shape.object, depth)) shape.types &= static_cast<TypeSet>(~kObject);
+  if ((shape.types & kObject) != 0 && object_is_empty(shape.object, depth))
+    shape.types &= static_cast<TypeSet>(~kObject);
   work.dead = work.dead || shape.types == 0;
 }
 
@@ -464,7 +467,8 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
       if (proof) return shapes;
       continue;
     }
-    auto next = std::find_if(work.splits.begin(), work.splits.end(), [](const Split& s) { return s.kind != Split::Kind::Negation; });
+    auto next = std::find_if(work.splits.begin(), work.splits.end(),
+                             [](const Split& s) { return s.kind != Split::Kind::Negation; });
     if (next == work.splits.end()) next = work.splits.begin();
     const Split chosen = *next;
     work.splits.erase(next);

@@ -1,11 +1,11 @@
 // Algebra: what a goal comes to as a union of shapes.
 //
 // A positive schema is the conjunction of its keywords: those about one type go into the shape, allOf and $ref are
-// further schemas to be met, and anyOf, oneOf, if and dependencies split the shape. A negated schema is the union of its
-// negated keywords, so negation moves inward (de Morgan) until it reaches a keyword of one type or a schema of a value
-// inside, where it waits in a goal. Splits come last, when the shape is as narrow as it gets: a negated schema that
-// the shape excludes already splits nothing, which is what keeps oneOf over alternatives that a `const` tells apart
-// a plain union.
+// further schemas to be met, and anyOf, oneOf, if and dependencies split the shape. A negated schema is the union of
+// its negated keywords, so negation moves inward (de Morgan) until it reaches a keyword of one type or a schema of a
+// value inside, where it waits in a goal. Splits come last, when the shape is as narrow as it gets: a negated schema
+// that the shape excludes already splits nothing, which is what keeps oneOf over alternatives that a `const` tells
+// apart a plain union.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// Arrays: array shapes -> texts. Built from the closing bracket forwards, so that every node stands after what it is made of.
+// Arrays: array shapes -> texts. Built from the closing bracket forwards, so that every node stands after what it is
+// made of.
 
 #include <algorithm>
 
@@ -10,7 +11,7 @@ namespace glr::json_schema {
 
 namespace {
 
-constexpr std::size_t kMaxDistinct = 10;      // values of the items of an array without repetitions: subsets are states
+constexpr std::size_t kMaxDistinct = 10;  // values of the items of an array without repetitions: subsets are states
 constexpr std::size_t kMaxCountedStates = 4'000;  // recursion depth too
 
 Literal opposite(Literal literal) { return {literal.schema, !literal.negated}; }
@@ -20,7 +21,8 @@ Literal opposite(Literal literal) { return {literal.schema, !literal.negated}; }
 NodeId Writer::array(const ArrayShape& shape) {
   if (too_deep()) return builder_.nothing({});
   if (shape.unique && shape.max_items > 1) return unique_array(shape);
-  if (shape.repeated) unsupported(shape.unique_pointer, "the negation of uniqueItems", "items cannot be compared with each other");
+  if (shape.repeated)
+    unsupported(shape.unique_pointer, "the negation of uniqueItems", "items cannot be compared with each other");
   if (!shape.contains.empty()) return counted_array(shape);
   const bool any = shape.prefix.empty() && shape.rest.empty() && shape.min_items == 0 && shape.max_items == kNoBound;
   if (any && any_array_) return *any_array_;
@@ -36,7 +38,9 @@ NodeId Writer::array(const ArrayShape& shape) {
     const NodeId one = item(shape.rest);
     const std::uint32_t most = max == kNoBound ? kUnbounded : max - prefix;
     const std::uint32_t least = min > prefix ? min - prefix : 0;
-    const auto more = [&](std::uint32_t low, std::uint32_t high) { return builder_.repeat(sequence({comma_, one}), low, high, {}); };
+    const auto more = [&](std::uint32_t low, std::uint32_t high) {
+      return builder_.repeat(sequence({comma_, one}), low, high, {});
+    };
     if (prefix > 0) {
       tail = sequence({more(least, most), close(true, "]")});
     } else {
@@ -53,7 +57,8 @@ NodeId Writer::array(const ArrayShape& shape) {
   return node;
 }
 
-// `contains`: a state is a position, as far as it matters, and how many items met each of the goals, as far as it matters.
+// `contains`: a state is a position, as far as it matters, and how many items met each of the goals, as far as it
+// matters.
 NodeId Writer::counted_array(const ArrayShape& shape) {
   std::size_t last = std::max<std::size_t>(shape.prefix.size(), shape.min_items);
   if (shape.max_items != kNoBound) last = std::max<std::size_t>(last, shape.max_items);
@@ -135,8 +140,10 @@ NodeId Writer::unique_array(const ArrayShape& shape) {
     std::vector<std::size_t> found;
     const auto add_value = [&](const Distinct& d, auto&& node) {
       const auto it = values.find(d);
-      if (it == values.end()) found.push_back(values.emplace(d, std::pair(values.size(), node())).first->second.first);
-      else if (std::find(found.begin(), found.end(), it->second.first) == found.end()) found.push_back(it->second.first);
+      if (it == values.end())
+        found.push_back(values.emplace(d, std::pair(values.size(), node())).first->second.first);
+      else if (std::find(found.begin(), found.end(), it->second.first) == found.end())
+        found.push_back(it->second.first);
     };
     for (const Shape& s : algebra_.shapes(goal)) {
       const bool endless = (s.types & (kArray | kObject)) != 0 || ((s.types & kString) != 0 && !s.string.only) ||
@@ -145,8 +152,9 @@ NodeId Writer::unique_array(const ArrayShape& shape) {
         enumerable = false;
         return found;
       }
-      for (const auto& [type, text] : {std::pair<TypeSet, std::string_view>{kNull, "null"}, {kTrue, "true"}, {kFalse, "false"}}) {
-        if ((s.types & type) != 0) add_value({type, {}, {}}, [&] { return literal(text); });
+      for (const auto& [type, text] :
+           {std::pair<TypeSet, std::string_view>{kNull, "null"}, {kTrue, "true"}, {kFalse, "false"}}) {
+        if ((s.types & type) != 0) add_value({type, {}, {}}, [&, word = text] { return literal(word); });
       }
       if ((s.types & kNumber) != 0) {
         for (const NumberValue& n : *s.number.only) {
@@ -166,7 +174,8 @@ NodeId Writer::unique_array(const ArrayShape& shape) {
   for (const Goal& goal : shape.prefix) at_position.push_back(values_of(goal));
   at_position.push_back(values_of(shape.rest));
   if (!enumerable || values.size() > kMaxDistinct) {
-    unsupported(shape.unique_pointer, "uniqueItems of items that are not at most " + std::to_string(kMaxDistinct) + " known values",
+    unsupported(shape.unique_pointer,
+                "uniqueItems of items that are not at most " + std::to_string(kMaxDistinct) + " known values",
                 "give the items an enum, or set \"uniqueItems\": false");
     return array(rest);
   }

@@ -93,8 +93,10 @@ std::vector<std::vector<Automaton::State>> Automaton::components() const {
       const State s = top.state;
       if (top.next != states_[s].moves.end()) {
         const State to = (top.next++)->second;
-        if (order[to] == unseen) enter(to);
-        else if (open[to]) low[s] = std::min(low[s], order[to]);
+        if (order[to] == unseen)
+          enter(to);
+        else if (open[to])
+          low[s] = std::min(low[s], order[to]);
         continue;
       }
       path.pop_back();
@@ -121,7 +123,8 @@ NodeId Automaton::write_minimal(GrammarBuilder& builder) const {
   std::vector<NodeId> nodes(states_.size());
   const auto moves_to = [&](State s) {
     std::map<State, std::vector<CodePointRange>> by_target;
-    for (const auto& [c, to] : states_[s].moves) by_target[to].push_back({static_cast<char32_t>(c), static_cast<char32_t>(c)});
+    for (const auto& [c, to] : states_[s].moves)
+      by_target[to].push_back({static_cast<char32_t>(c), static_cast<char32_t>(c)});
     return by_target;
   };
   const auto body = [&](State s, bool with_self) {

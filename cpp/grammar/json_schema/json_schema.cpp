@@ -15,22 +15,25 @@ namespace {
 std::string front_end(const JsonSchemaOptions& o) {
   std::string name = "json_schema";
   for (const std::uint32_t option :
-       {static_cast<std::uint32_t>(o.whitespace), static_cast<std::uint32_t>(o.property_order), static_cast<std::uint32_t>(o.profile),
-        static_cast<std::uint32_t>(o.spelling), static_cast<std::uint32_t>(o.on_unsupported), o.max_digits})
+       {static_cast<std::uint32_t>(o.whitespace), static_cast<std::uint32_t>(o.property_order),
+        static_cast<std::uint32_t>(o.profile), static_cast<std::uint32_t>(o.spelling),
+        static_cast<std::uint32_t>(o.on_unsupported), o.max_digits})
     name += ' ' + std::to_string(option);
   return name;
 }
 
 }  // namespace
 
-std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options, std::string_view file) {
+std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
+                                                std::string_view file) {
   using namespace json_schema;
   if (options.property_order == JsonSchemaOptions::PropertyOrder::Any) {
     fail(file, "#", DiagnosticKind::Unsupported, "property_order=\"any\"",
          "not available yet: properties are written as declared, additional ones after them");
   }
   if (options.profile == JsonSchemaOptions::Profile::Strict && options.spelling == JsonSchemaOptions::Spelling::Any) {
-    fail(file, "#", DiagnosticKind::Unsupported, "spelling=\"any\" in the strict profile", "it has one spelling for each text");
+    fail(file, "#", DiagnosticKind::Unsupported, "spelling=\"any\" in the strict profile",
+         "it has one spelling for each text");
   }
   const Reader schemas(text, options, file);
   Algebra algebra(schemas, file);
@@ -40,7 +43,8 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
   auto grammar = std::move(builder).build(root);
   if (!productive_nodes(*grammar)[static_cast<std::size_t>(grammar->rule(root).body)]) {
     const std::string& why = algebra.clash();
-    fail(file, algebra.clash_pointer(), DiagnosticKind::NoSentence, "no value meets the schema" + (why.empty() ? "" : ": " + why));
+    fail(file, algebra.clash_pointer(), DiagnosticKind::NoSentence,
+         "no value meets the schema" + (why.empty() ? "" : ": " + why));
   }
   return grammar;
 }

@@ -13,6 +13,7 @@
 
 namespace glr {
 
-std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options, std::string_view file);
+std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
+                                                std::string_view file);
 
 }  // namespace glr

@@ -77,36 +77,35 @@ constexpr Keyword kKeywords[] = {
 #define GLR_TIME_SECONDS "([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d+)?"
 #define GLR_TIME GLR_TIME_SECONDS "([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)"
 #define GLR_LEAP "(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
-#define GLR_DATE                                                                                             \
-  "(\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))|" \
-  GLR_LEAP "-02-29)"
+#define GLR_DATE                                                                                              \
+  "(\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8]))" \
+  "|" GLR_LEAP "-02-29)"
 #define GLR_LABEL "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define GLR_HOST "(?=.{1,253}$)" GLR_LABEL "(\\." GLR_LABEL ")*"
 #define GLR_OCTET "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
 #define GLR_IPV4 GLR_OCTET "(\\." GLR_OCTET "){3}"
 #define GLR_H16 "[0-9A-Fa-f]{1,4}"
 #define GLR_LS32 "(" GLR_H16 ":" GLR_H16 "|" GLR_IPV4 ")"
-#define GLR_IPV6                                                                                         \
-  "((" GLR_H16 ":){6}" GLR_LS32 "|::(" GLR_H16 ":){5}" GLR_LS32 "|(" GLR_H16 ")?::(" GLR_H16 ":){4}" GLR_LS32 \
+#define GLR_IPV6                                                                                                   \
+  "((" GLR_H16 ":){6}" GLR_LS32 "|::(" GLR_H16 ":){5}" GLR_LS32 "|(" GLR_H16 ")?::(" GLR_H16 ":){4}" GLR_LS32      \
   "|((" GLR_H16 ":){0,1}" GLR_H16 ")?::(" GLR_H16 ":){3}" GLR_LS32 "|((" GLR_H16 ":){0,2}" GLR_H16 ")?::(" GLR_H16 \
-  ":){2}" GLR_LS32 "|((" GLR_H16 ":){0,3}" GLR_H16 ")?::" GLR_H16 ":" GLR_LS32 "|((" GLR_H16 ":){0,4}" GLR_H16 \
+  ":){2}" GLR_LS32 "|((" GLR_H16 ":){0,3}" GLR_H16 ")?::" GLR_H16 ":" GLR_LS32 "|((" GLR_H16 ":){0,4}" GLR_H16     \
   ")?::" GLR_LS32 "|((" GLR_H16 ":){0,5}" GLR_H16 ")?::" GLR_H16 "|((" GLR_H16 ":){0,6}" GLR_H16 ")?::)"
 // RFC 3986, appendix A.
 #define GLR_PCHAR "([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
-#define GLR_AUTHORITY                                                                                     \
-  "(([A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?(\\[(" GLR_IPV6                                      \
+#define GLR_AUTHORITY                                                \
+  "(([A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?(\\[(" GLR_IPV6 \
   "|[Vv][0-9A-Fa-f]+\\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\\]|([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(:\\d*)?"
 #define GLR_PATHS "(//" GLR_AUTHORITY "(/" GLR_PCHAR "*)*|/(" GLR_PCHAR "+(/" GLR_PCHAR "*)*)?"
 #define GLR_TAIL "(\\?(" GLR_PCHAR "|[/?])*)?(#(" GLR_PCHAR "|[/?])*)?"
 #define GLR_URI "[A-Za-z][A-Za-z0-9+.-]*:" GLR_PATHS "|" GLR_PCHAR "+(/" GLR_PCHAR "*)*)?" GLR_TAIL
-#define GLR_RELATIVE \
-  GLR_PATHS "|([A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})+(/" GLR_PCHAR "*)*)?" GLR_TAIL
+#define GLR_RELATIVE GLR_PATHS "|([A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})+(/" GLR_PCHAR "*)*)?" GLR_TAIL
 #define GLR_ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-#define GLR_EMAIL                                                                                       \
-  "(" GLR_ATOM "(\\." GLR_ATOM ")*|\"([ !#-\\[\\]-~]|\\\\[ -~])*\")@(" GLR_LABEL "(\\." GLR_LABEL       \
-  ")*|\\[(" GLR_IPV4 "|IPv6:" GLR_IPV6 ")\\])"
-#define GLR_DURATION                                                                                       \
-  "P(\\d+W|(\\d+Y(\\d+M(\\d+D)?)?|\\d+M(\\d+D)?|\\d+D)(T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S))?|"    \
+#define GLR_EMAIL                                                                                                    \
+  "(" GLR_ATOM "(\\." GLR_ATOM ")*|\"([ !#-\\[\\]-~]|\\\\[ -~])*\")@(" GLR_LABEL "(\\." GLR_LABEL ")*|\\[(" GLR_IPV4 \
+  "|IPv6:" GLR_IPV6 ")\\])"
+#define GLR_DURATION                                                                                    \
+  "P(\\d+W|(\\d+Y(\\d+M(\\d+D)?)?|\\d+M(\\d+D)?|\\d+D)(T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S))?|" \
   "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S))"
 #define GLR_POINTER "(/([^~/]|~[01])*)*"
 
@@ -137,12 +136,14 @@ std::span<const Keyword> keywords() { return kKeywords; }
 std::span<const Format> formats() { return kFormats; }
 
 const Keyword* find_keyword(std::string_view name) {
-  const auto* it = std::find_if(std::begin(kKeywords), std::end(kKeywords), [&](const Keyword& k) { return k.name == name; });
+  const auto* it =
+      std::find_if(std::begin(kKeywords), std::end(kKeywords), [&](const Keyword& k) { return k.name == name; });
   return it == std::end(kKeywords) ? nullptr : it;
 }
 
 const Format* find_format(std::string_view name) {
-  const auto* it = std::find_if(std::begin(kFormats), std::end(kFormats), [&](const Format& f) { return f.name == name; });
+  const auto* it =
+      std::find_if(std::begin(kFormats), std::end(kFormats), [&](const Format& f) { return f.name == name; });
   return it == std::end(kFormats) ? nullptr : it;
 }
 

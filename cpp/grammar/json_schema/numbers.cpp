@@ -21,17 +21,17 @@ struct Comparison {
 };
 
 struct Divisor {
-  std::uint64_t modulus;   // the divisor times 10^scale
-  std::size_t scale;       // digits after the point
-  bool wanted;             // a multiple, or no multiple
+  std::uint64_t modulus;  // the divisor times 10^scale
+  std::size_t scale;      // digits after the point
+  bool wanted;            // a multiple, or no multiple
 };
 
 // What a magnitude must be.
 struct Magnitude {
   std::vector<Comparison> comparisons;
   std::vector<Divisor> divisors;
-  bool whole = false;           // digits after the point are zeros
-  bool point = true;            // there may be a point
+  bool whole = false;  // digits after the point are zeros
+  bool point = true;   // there may be a point
   std::uint32_t max_digits = 0;
 };
 
@@ -41,10 +41,10 @@ enum class Order : std::uint8_t { Less, Same, Greater };
 // Everything about the digits read so far that decides what may follow.
 struct Progress {
   Phase phase = Phase::Start;
-  std::uint32_t integer_digits = 0;   // capped where it says no more
-  std::uint32_t fraction_digits = 0;  // likewise
-  std::uint32_t digits = 0;           // counted only under max_digits
-  std::vector<Order> orders;          // by comparison
+  std::uint32_t integer_digits = 0;       // capped where it says no more
+  std::uint32_t fraction_digits = 0;      // likewise
+  std::uint32_t digits = 0;               // counted only under max_digits
+  std::vector<Order> orders;              // by comparison
   std::vector<std::uint64_t> remainders;  // by divisor; kNoMultiple: more digits than any multiple has
   friend auto operator<=>(const Progress&, const Progress&) = default;
 };
@@ -93,8 +93,10 @@ class DigitReader {
       const Divisor& d = m_.divisors[i];
       std::uint64_t& r = p.remainders[i];
       if (r == kNoMultiple) continue;
-      if (integer || p.fraction_digits < d.scale) r = (r * 10 + static_cast<std::uint64_t>(c - '0')) % d.modulus;
-      else if (c != '0') r = kNoMultiple;
+      if (integer || p.fraction_digits < d.scale)
+        r = (r * 10 + static_cast<std::uint64_t>(c - '0')) % d.modulus;
+      else if (c != '0')
+        r = kNoMultiple;
     }
     if (p.phase == Phase::Start && c == '0') {
       p.phase = Phase::Zero;
@@ -122,7 +124,8 @@ class DigitReader {
       const Divisor& d = m_.divisors[i];
       std::uint64_t r = p.remainders[i];
       if (r != kNoMultiple) {
-        for (std::size_t f = p.phase == Phase::Fraction ? p.fraction_digits : 0; f < d.scale; ++f) r = r * 10 % d.modulus;
+        for (std::size_t f = p.phase == Phase::Fraction ? p.fraction_digits : 0; f < d.scale; ++f)
+          r = r * 10 % d.modulus;
       }
       if ((r == 0) != d.wanted) return false;
     }
@@ -144,10 +147,13 @@ class DigitReader {
 
 class NumberWriter {
  public:
-  NumberWriter(GrammarBuilder& builder, const JsonSchemaOptions& options, std::string_view file, const std::string& pointer)
+  NumberWriter(GrammarBuilder& builder, const JsonSchemaOptions& options, std::string_view file,
+               const std::string& pointer)
       : builder_(builder), options_(options), file_(file), pointer_(pointer) {
-    if (options.max_digits != 0) max_digits_ = options.max_digits;
-    else if (options.profile == JsonSchemaOptions::Profile::Strict) max_digits_ = kStrictDigits;
+    if (options.max_digits != 0)
+      max_digits_ = options.max_digits;
+    else if (options.profile == JsonSchemaOptions::Profile::Strict)
+      max_digits_ = kStrictDigits;
   }
 
   NodeId known(const std::vector<NumberValue>& values);
@@ -244,7 +250,8 @@ NodeId NumberWriter::plain(const Magnitude& magnitude) {
     if (fresh) {
       if (known.size() > kMaxNumberStates) {
         fail(file_, pointer_, DiagnosticKind::LimitExceeded,
-             "more than " + std::to_string(kMaxNumberStates) + " states for the number", "a multipleOf with fewer digits needs fewer");
+             "more than " + std::to_string(kMaxNumberStates) + " states for the number",
+             "a multipleOf with fewer digits needs fewer");
       }
       it->second = automaton.add(reader.accepts(p));
       todo.push_back(&it->first);
@@ -274,7 +281,8 @@ NodeId NumberWriter::unlimited(bool whole) {
   return sequence({integer, optional(fraction), optional(exponent)});
 }
 
-NodeId NumberWriter::signed_numbers(const NumberShape& shape, TypeSet types, bool negative, const std::vector<Divisor>& divisors) {
+NodeId NumberWriter::signed_numbers(const NumberShape& shape, TypeSet types, bool negative,
+                                    const std::vector<Divisor>& divisors) {
   const auto mirrored = [](const std::optional<Bound>& b) {
     return b ? std::optional(Bound{b->value.negated(), b->exclusive}) : std::nullopt;
   };
@@ -301,7 +309,8 @@ NodeId NumberWriter::signed_numbers(const NumberShape& shape, TypeSet types, boo
     if (!whole && m.divisors.empty() && shape.excluded.empty()) ways.push_back(scientific(r));
     if (whole && any_spelling && free) {
       // 1e2, 1.0E+2: zeros added, never digits taken away.
-      ways.push_back(sequence({unlimited(true), optional(sequence({literal("."), builder_.repeat(literal("0"), 1, kUnbounded, {})})),
+      ways.push_back(sequence({unlimited(true),
+                               optional(sequence({literal("."), builder_.repeat(literal("0"), 1, kUnbounded, {})})),
                                any_of("eE"), optional(literal("+")), digits(1, kUnbounded)}));
     }
   }
@@ -384,8 +393,8 @@ NodeId NumberWriter::whole_magnitudes(std::optional<long> low, std::optional<lon
 
 NodeId NumberWriter::numbers(const NumberShape& shape, TypeSet types) {
   const std::vector<Divisor> all = divisors(shape, types);
-  return builder_.choice(
-      std::vector{signed_numbers(shape, types, false, all), signed_numbers(shape, types, true, all)}, {});
+  return builder_.choice(std::vector{signed_numbers(shape, types, false, all), signed_numbers(shape, types, true, all)},
+                         {});
 }
 
 }  // namespace

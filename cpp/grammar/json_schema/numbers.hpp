@@ -5,7 +5,8 @@
 // With an exponent the value is not settled until the exponent comes, and the spellings of 5 are no regular
 // language any more (0.05e2, 500e-2, ...). Where bounds apply, the spellings admitted are those with one non-zero digit
 // before the point, which programs write; where no bound applies, all are. A whole number is written without
-// point and exponent, unless every spelling was asked for: then a point with zeros and exponents that only add zeros too.
+// point and exponent, unless every spelling was asked for: then a point with zeros and exponents that only add zeros
+// too.
 #pragma once
 
 #include <string>

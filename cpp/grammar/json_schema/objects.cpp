@@ -15,9 +15,10 @@
 
 namespace glr::json_schema {
 
-// A way to write a member, and the witnesses it is one of.
+// A way to write a member, and the witnesses it is one of. Its parts are put straight into the sequences it stands in:
+// a sequence in a sequence is concatenated twice when the grammar is compiled.
 struct Writer::Member {
-  NodeId node;
+  std::vector<NodeId> parts;
   std::uint32_t witnesses = 0;  // bits
 };
 
@@ -38,12 +39,41 @@ struct Writer::Object {
   std::unordered_set<std::string> mentioned;  // names that are no additional member's
   std::uint32_t min = 0;
   std::uint32_t max = kNoBound;
-  std::uint32_t cap = 1;          // counts from here on are alike
+  std::uint32_t cap = 1;  // counts from here on are alike
   std::uint32_t all_witnesses = 0;
 };
 
-NodeId Writer::member(NodeId key_content, const Goal& goal) {
-  return sequence({names_.quoted(key_content), spaces_.before_colon, literal(":"), spaces_.after_colon, value(goal), spaces_.after_value});
+std::vector<NodeId> Writer::member(const std::vector<NodeId>& key, const Goal& goal) {
+  std::vector<NodeId> parts = key;
+  for (const NodeId part : {spaces_.after_colon, value(goal), spaces_.after_value}) {
+    if (part != spaces_.none) parts.push_back(part);
+  }
+  return parts;
+}
+
+// With its quotes, up to and with the colon.
+std::vector<NodeId> Writer::known_key(const std::string& name) {
+  if (options_.spelling == JsonSchemaOptions::Spelling::Any) return key(names_.text(name));
+  if (spaces_.before_colon == spaces_.none) return {literal(canonical_string(name) + ':')};
+  return {literal(canonical_string(name)), spaces_.before_colon, literal(":")};
+}
+
+std::vector<NodeId> Writer::key(NodeId content) {
+  std::vector<NodeId> parts{literal("\""), content};
+  if (spaces_.before_colon == spaces_.none) {
+    parts.push_back(literal("\":"));
+  } else {
+    parts.insert(parts.end(), {literal("\""), spaces_.before_colon, literal(":")});
+  }
+  return parts;
+}
+
+NodeId Writer::written(const Member& member, bool after_comma, std::optional<NodeId> rest) {
+  std::vector<NodeId> parts;
+  if (after_comma) parts.push_back(comma_);
+  parts.insert(parts.end(), member.parts.begin(), member.parts.end());
+  if (rest) parts.push_back(*rest);
+  return sequence(parts);
 }
 
 bool Writer::name_admitted(const Goal& names, const std::string& key) {
@@ -64,7 +94,8 @@ std::vector<NodeId> Writer::name_contents(const Goal& names) {
 NodeId Writer::object(const ObjectShape& shape) {
   if (too_deep()) return builder_.nothing({});
   const bool any = shape.schemas.empty() && shape.values.empty() && shape.required.empty() && shape.forbidden.empty() &&
-                   shape.min_properties == 0 && shape.max_properties == kNoBound && shape.names.empty() && shape.witnesses.empty();
+                   shape.min_properties == 0 && shape.max_properties == kNoBound && shape.names.empty() &&
+                   shape.witnesses.empty();
   if (any && any_object_) return *any_object_;
   if (shape.witnesses.size() > 4) {
     refuse(DiagnosticKind::LimitExceeded, "more than 4 negated schemas about members without a name",
@@ -84,9 +115,11 @@ NodeId Writer::object(const ObjectShape& shape) {
   object.cap = std::max({1u, object.min, object.max == kNoBound ? 0 : object.max});
   if (object.extras.empty() && object.min > object.declared.size()) return builder_.nothing({});
   if (object.declared.empty() && object.all_witnesses == 0) object.cap = 1;  // repetitions count by themselves
-  const std::size_t states = (object.declared.size() + 1) * (std::size_t{object.cap} + 1) * (std::size_t{object.all_witnesses} + 1);
+  const std::size_t states =
+      (object.declared.size() + 1) * (std::size_t{object.cap} + 1) * (std::size_t{object.all_witnesses} + 1);
   if (states > kMaxMemberStates) {
-    refuse(DiagnosticKind::LimitExceeded, "bounds on the number of properties that need " + std::to_string(states) + " states",
+    refuse(DiagnosticKind::LimitExceeded,
+           "bounds on the number of properties that need " + std::to_string(states) + " states",
            "at most " + std::to_string(kMaxMemberStates) + " are counted out");
   }
   const NodeId node = sequence({literal("{"), spaces_.after_open, members(object)});
@@ -148,7 +181,6 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
     object.mentioned.insert(*key.name);
     Object::Declared declared{{}, required.contains(*key.name)};
     if (!forbidden.contains(*key.name) && name_admitted(shape.names, *key.name)) {
-      const NodeId name = names_.text(*key.name);
       std::vector<Evidence> evidence;
       for (std::size_t w = 0; w < shape.witnesses.size(); ++w) {
         const Witness& witness = shape.witnesses[w];
@@ -161,21 +193,23 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
           applies = algebra_.patterns().matches(s.pattern_properties[witness.index].pattern, *key.name);
           add(goal, Literal{s.pattern_properties[witness.index].schema, true});
         } else {
-          applies = std::none_of(s.properties.begin(), s.properties.end(), [&](const auto& p) { return p.first == *key.name; }) &&
+          applies = std::none_of(s.properties.begin(), s.properties.end(),
+                                 [&](const auto& p) { return p.first == *key.name; }) &&
                     std::none_of(s.pattern_properties.begin(), s.pattern_properties.end(),
                                  [&](const auto& p) { return algebra_.patterns().matches(p.pattern, *key.name); });
           add(goal, Literal{*s.additional_properties, true});
         }
         if (applies) evidence.push_back({1u << w, {}, std::move(goal)});
       }
-      add_ways({}, name, key.goal, evidence, declared.ways);
+      add_ways({}, known_key(*key.name), key.goal, evidence, declared.ways);
     }
     if (declared.required || !declared.ways.empty()) object.declared.push_back(std::move(declared));
   }
 }
 
 // The names in exactly the patterns of `subset` that are not mentioned.
-NodeId Writer::extra_names(const ObjectShape& shape, const Object& object, const std::vector<Pattern>& patterns, std::uint32_t subset) {
+NodeId Writer::extra_names(const ObjectShape& shape, const Object& object, const std::vector<Pattern>& patterns,
+                           std::uint32_t subset) {
   std::vector<std::string> excluded;
   for (const std::string& name : object.mentioned) {
     bool in_class = true;
@@ -219,7 +253,8 @@ void Writer::add_extras(const ObjectShape& shape, Object& object) {
     Goal goal;
     const auto in = [&](const Pattern& p) { return (subset >> number_of(p) & 1) != 0; };
     const auto named_by = [&](const Schema& s) {
-      return std::any_of(s.pattern_properties.begin(), s.pattern_properties.end(), [&](const auto& p) { return in(p.pattern); });
+      return std::any_of(s.pattern_properties.begin(), s.pattern_properties.end(),
+                         [&](const auto& p) { return in(p.pattern); });
     };
     for (const SchemaId id : shape.schemas) {
       const Schema& s = schemas[id];
@@ -253,12 +288,13 @@ void Writer::add_extras(const ObjectShape& shape, Object& object) {
       }
       evidence.push_back(std::move(e));
     }
-    add_ways({names}, std::nullopt, goal, evidence, object.extras);
+    add_ways({names}, {}, goal, evidence, object.extras);
   }
 }
 
 // A member may be the witness of several negated schemas at once, so there is a way for every set of them.
-void Writer::add_ways(const std::vector<NodeId>& names, std::optional<NodeId> known_name, const Goal& goal,
+// `known`: the key when there is only one.
+void Writer::add_ways(const std::vector<NodeId>& names, const std::vector<NodeId>& known, const Goal& goal,
                       const std::vector<Evidence>& evidence, std::vector<Member>& out) {
   for (std::uint32_t set = 0; set < (1u << evidence.size()); ++set) {
     std::uint32_t witnesses = 0;
@@ -271,7 +307,7 @@ void Writer::add_ways(const std::vector<NodeId>& names, std::optional<NodeId> kn
       add(met, evidence[i].goal);
     }
     if (set != 0 && algebra_.is_empty(met)) continue;
-    out.push_back({member(known_name ? *known_name : builder_.intersection(in_all, {}), met), witnesses});
+    out.push_back({member(known.empty() ? key(builder_.intersection(in_all, {})) : known, met), witnesses});
   }
 }
 
@@ -284,7 +320,7 @@ std::optional<NodeId> Writer::extras(const Object& object, std::uint32_t count, 
   if (object.extras.empty()) return ways.empty() ? std::nullopt : std::optional(ways[0]);
   std::vector<NodeId> plain;
   for (const Member& m : object.extras) {
-    if (m.witnesses == 0) plain.push_back(m.node);
+    if (m.witnesses == 0) plain.push_back(written(m, false, std::nullopt));
   }
   if (object.all_witnesses == 0) {
     if (count > object.max) return std::nullopt;
@@ -294,20 +330,22 @@ std::optional<NodeId> Writer::extras(const Object& object, std::uint32_t count, 
     const std::uint32_t most = object.max == kNoBound ? kUnbounded : object.max - count;
     if (count > 0) return sequence({builder_.repeat(next, least, most, {}), close(true, "}")});
     if (most == 0) return ways.empty() ? std::nullopt : std::optional(ways[0]);
-    ways.push_back(sequence({one, builder_.repeat(next, least == 0 ? 0 : least - 1, most == kUnbounded ? most : most - 1, {}),
-                             close(true, "}")}));
+    ways.push_back(
+        sequence({one, builder_.repeat(next, least == 0 ? 0 : least - 1, most == kUnbounded ? most : most - 1, {}),
+                  close(true, "}")}));
     return choice(ways);
   }
   // `known` holds the nodes of greater counts and of the same count with more witnesses met.
-  const auto at = [&](std::uint32_t c, std::uint32_t w) { return known[std::size_t{c} * (object.all_witnesses + 1) + w]; };
+  const auto at = [&](std::uint32_t c, std::uint32_t w) {
+    return known[std::size_t{c} * (object.all_witnesses + 1) + w];
+  };
   const bool saturated = count == object.cap;
   if (!(saturated && object.max != kNoBound)) {
     const std::uint32_t next_count = std::min(count + 1, object.cap);
     for (const Member& m : object.extras) {
       if (saturated && m.witnesses == 0) continue;
       if ((m.witnesses & met) != 0) continue;
-      if (const auto rest = at(next_count, met | m.witnesses))
-        ways.push_back(count == 0 ? sequence({m.node, *rest}) : sequence({comma_, m.node, *rest}));
+      if (const auto rest = at(next_count, met | m.witnesses)) ways.push_back(written(m, count > 0, *rest));
     }
   }
   if (ways.empty()) return std::nullopt;
@@ -317,13 +355,43 @@ std::optional<NodeId> Writer::extras(const Object& object, std::uint32_t count, 
   return node;
 }
 
+// Nothing is counted: after a member comes the end or a comma, and after a comma one of the keys not passed yet.
+NodeId Writer::uncounted_members(const Object& object) {
+  NodeId after_member = close(true, "}");
+  std::optional<NodeId> next;  // a member, by what may come after it, and the rest
+  if (!object.extras.empty()) {
+    std::vector<NodeId> extras;
+    for (const Member& m : object.extras) extras.push_back(written(m, false, std::nullopt));
+    const NodeId one = choice(extras);
+    after_member = sequence({builder_.repeat(sequence({comma_, one}), 0, kUnbounded, {}), after_member});
+    next = sequence({one, after_member});
+  }
+  bool required = false;  // one of the keys from here on
+  for (std::size_t k = object.declared.size(); k-- > 0;) {
+    const Object::Declared& key = object.declared[k];
+    if (key.ways.empty()) return builder_.nothing({});
+    std::vector<NodeId> ways;
+    for (const Member& m : key.ways) ways.push_back(written(m, false, after_member));
+    if (!key.required && next) ways.push_back(*next);
+    next = choice(ways);
+    required = required || key.required;
+    const NodeId more = sequence({comma_, *next});
+    after_member = required ? more : choice({close(true, "}"), more});
+  }
+  if (required) return *next;
+  return next ? choice({close(false, "}"), *next}) : close(false, "}");
+}
+
 NodeId Writer::members(const Object& object) {
+  if (object.cap == 1 && object.all_witnesses == 0 && object.min == 0 && object.max == kNoBound)
+    return uncounted_members(object);
   const std::uint32_t sets = object.all_witnesses + 1;
   const std::size_t width = (std::size_t{object.cap} + 1) * sets;
   // By count and witnesses met: what may follow the keys passed so far, built from the last key backwards.
   std::vector<std::optional<NodeId>> after(width);
   for (std::uint32_t count = object.cap + 1; count-- > 0;) {
-    for (std::uint32_t met = sets; met-- > 0;) after[std::size_t{count} * sets + met] = extras(object, count, met, after);
+    for (std::uint32_t met = sets; met-- > 0;)
+      after[std::size_t{count} * sets + met] = extras(object, count, met, after);
   }
   for (std::size_t k = object.declared.size(); k-- > 0;) {
     const Object::Declared& key = object.declared[k];
@@ -337,11 +405,12 @@ NodeId Writer::members(const Object& object) {
         if (object.max == kNoBound || count < object.max) {
           for (const Member& m : key.ways) {
             if ((m.witnesses & met) != 0) continue;
-            const NodeId written = count == 0 ? m.node : sequence({comma_, m.node});
             const std::size_t there = std::size_t{next_count} * sets + (met | m.witnesses);
             if (!after[there]) continue;
-            if (there == here) in_passing.push_back(written);
-            else ways.push_back(sequence({written, *after[there]}));
+            if (there == here)
+              in_passing.push_back(written(m, count > 0, std::nullopt));
+            else
+              ways.push_back(written(m, count > 0, *after[there]));
           }
         }
         if (!in_passing.empty()) {

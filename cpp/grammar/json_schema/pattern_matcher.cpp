@@ -99,7 +99,8 @@ class Evaluation {
           }
         }
         break;
-      case NodeKind::RuleRef: return of(grammar_.rule(RuleId{node.first}).body);
+      case NodeKind::RuleRef:
+        return of(grammar_.rule(RuleId{node.first}).body);
       case NodeKind::Sequence: {
         out = Ends::identity(n_);
         for (const NodeId child : grammar_.children(node)) out = out.then(of(child));
@@ -108,15 +109,18 @@ class Evaluation {
       case NodeKind::Choice:
         for (const NodeId child : grammar_.children(node)) out.join(of(child));
         break;
-      case NodeKind::Repeat: return repeated(of(grammar_.children(node)[0]), node.min, node.max);
+      case NodeKind::Repeat:
+        return repeated(of(grammar_.children(node)[0]), node.min, node.max);
       case NodeKind::Intersection: {
         const auto children = grammar_.children(node);
         out = of(children[0]);
         for (const NodeId child : children.subspan(1)) out.meet(of(child));
         break;
       }
-      case NodeKind::Complement: return of(grammar_.children(node)[0]).negated();
-      case NodeKind::Token: break;
+      case NodeKind::Complement:
+        return of(grammar_.children(node)[0]).negated();
+      case NodeKind::Token:
+        break;
     }
     return out;
   }
@@ -156,7 +160,9 @@ const Grammar& PatternMatcher::compiled(const Pattern& pattern) {
     builder.define(root, body, {});
     grammar = std::move(builder).build(root);
   } catch (const GrammarError& error) {
-    throw SchemaError(grammar_error(file_ + pattern.pointer, {DiagnosticKind::InvalidValue, {}, error.what(), error.hint}), pattern.pointer);
+    throw SchemaError(
+        grammar_error(file_ + pattern.pointer, {DiagnosticKind::InvalidValue, {}, error.what(), error.hint}),
+        pattern.pointer);
   }
   return *grammar;
 }

@@ -17,12 +17,18 @@ constexpr std::pair<std::string_view, TypeSet> kTypeNames[] = {
 
 std::string_view kind_name(ValueKind kind) {
   switch (kind) {
-    case ValueKind::Null: return "null";
-    case ValueKind::Boolean: return "a boolean";
-    case ValueKind::Number: return "a number";
-    case ValueKind::String: return "a string";
-    case ValueKind::Array: return "an array";
-    case ValueKind::Object: return "an object";
+    case ValueKind::Null:
+      return "null";
+    case ValueKind::Boolean:
+      return "a boolean";
+    case ValueKind::Number:
+      return "a number";
+    case ValueKind::String:
+      return "a string";
+    case ValueKind::Array:
+      return "an array";
+    case ValueKind::Object:
+      return "an object";
   }
   return "a value";
 }
@@ -52,8 +58,7 @@ void Reader::unsupported(Schema& s, const std::string& at, std::string detail, s
 }
 
 const Value& Reader::expect(const Value& value, ValueKind kind, const std::string& at) const {
-  if (value.kind != kind)
-    invalid(at, quoted(canonical_text(value)), "it must be " + std::string(kind_name(kind)));
+  if (value.kind != kind) invalid(at, quoted(canonical_text(value)), "it must be " + std::string(kind_name(kind)));
   return value;
 }
 
@@ -61,7 +66,9 @@ std::uint32_t Reader::count_of(const Value& value, const std::string& at) const 
   const Decimal d = decimal_of(value, at);
   if (d.negative || !d.is_integer()) invalid(at, quoted(value.text), "it must be a whole number, not negative");
   // A count that no text reaches.
-  return d.integer.size() > 9 ? kNoBound - 1 : d.integer.empty() ? 0 : static_cast<std::uint32_t>(std::stoul(d.integer));
+  return d.integer.size() > 9 ? kNoBound - 1
+         : d.integer.empty()  ? 0
+                              : static_cast<std::uint32_t>(std::stoul(d.integer));
 }
 
 Decimal Reader::decimal_of(const Value& value, const std::string& at) const {
@@ -109,7 +116,8 @@ void Reader::read(SchemaId id, const Value& value) {
     s.never = !value.boolean;
     return;
   }
-  if (value.kind != ValueKind::Object) invalid(s.pointer, quoted(canonical_text(value)), "a schema is an object, true or false");
+  if (value.kind != ValueKind::Object)
+    invalid(s.pointer, quoted(canonical_text(value)), "a schema is an object, true or false");
   for (std::size_t i = 0; i < value.keys.size(); ++i) read_keyword(s, value.keys[i], *value.children[i], value);
 }
 
@@ -198,7 +206,8 @@ bool Reader::read_number_keyword(Schema& s, const std::string& key, const Value&
     if (value.kind != ValueKind::Boolean) tighten(s.maximum, {decimal_of(value, at), true}, false);
   } else if (key == "multipleOf") {
     s.multiple_of = decimal_of(value, at);
-    if (s.multiple_of->is_zero() || s.multiple_of->negative) invalid(at, quoted(value.text), "it must be greater than 0");
+    if (s.multiple_of->is_zero() || s.multiple_of->negative)
+      invalid(at, quoted(value.text), "it must be greater than 0");
   } else {
     return false;
   }
@@ -207,10 +216,14 @@ bool Reader::read_number_keyword(Schema& s, const std::string& key, const Value&
 
 bool Reader::read_string_keyword(Schema& s, const std::string& key, const Value& value) {
   const std::string at = step(s.pointer, key);
-  if (key == "minLength") s.min_length = count_of(value, at);
-  else if (key == "maxLength") s.max_length = count_of(value, at);
-  else if (key == "pattern") s.patterns.push_back({expect(value, ValueKind::String, at).text, false, at});
-  else return false;
+  if (key == "minLength")
+    s.min_length = count_of(value, at);
+  else if (key == "maxLength")
+    s.max_length = count_of(value, at);
+  else if (key == "pattern")
+    s.patterns.push_back({expect(value, ValueKind::String, at).text, false, at});
+  else
+    return false;
   return true;
 }
 
@@ -227,7 +240,8 @@ void Reader::read_format(Schema& s, const Value& value, const std::string& at) {
   } else if (const Format* format = find_format(value.text)) {
     if (!format->pattern.empty()) s.patterns.push_back({std::string(format->pattern), true, at});
   } else {
-    warnings_.push_back(at + ": " + quoted(value.text) + " is no format that the specification or OpenAPI defines: it says nothing");
+    warnings_.push_back(at + ": " + quoted(value.text) +
+                        " is no format that the specification or OpenAPI defines: it says nothing");
   }
 }
 
@@ -300,10 +314,14 @@ void Reader::read_dependencies(Schema& s, const std::string& key, const Value& v
     const Value& needed = *value.children[i];
     const std::string where = step(at, value.keys[i]);
     Dependency d{value.keys[i], {}, {}};
-    if (needed.kind == ValueKind::Array && key != "dependentSchemas") d.required = names_of(needed, where);
-    else if (needed.kind == ValueKind::String && key == "dependencies") d.required = {needed.text};
-    else if (key != "dependentRequired") d.schema = schema_at(needed, where);
-    else invalid(where, quoted(canonical_text(needed)), "it must be a list of names");
+    if (needed.kind == ValueKind::Array && key != "dependentSchemas")
+      d.required = names_of(needed, where);
+    else if (needed.kind == ValueKind::String && key == "dependencies")
+      d.required = {needed.text};
+    else if (key != "dependentRequired")
+      d.schema = schema_at(needed, where);
+    else
+      invalid(where, quoted(canonical_text(needed)), "it must be a list of names");
     s.dependencies.push_back(std::move(d));
   }
 }
@@ -344,12 +362,22 @@ bool Reader::read_applicator(Schema& s, const std::string& key, const Value& val
 
 void Reader::add_value(Values& values, const Value& value, const std::string& at) {
   switch (value.kind) {
-    case ValueKind::Null: values.plain |= kNull; break;
-    case ValueKind::Boolean: values.plain |= value.boolean ? kTrue : kFalse; break;
-    case ValueKind::Number: values.numbers.push_back({decimal_of(value, at), value.text}); break;
-    case ValueKind::String: values.strings.push_back(value.text); break;
+    case ValueKind::Null:
+      values.plain |= kNull;
+      break;
+    case ValueKind::Boolean:
+      values.plain |= value.boolean ? kTrue : kFalse;
+      break;
+    case ValueKind::Number:
+      values.numbers.push_back({decimal_of(value, at), value.text});
+      break;
+    case ValueKind::String:
+      values.strings.push_back(value.text);
+      break;
     case ValueKind::Array:
-    case ValueKind::Object: values.composites.push_back(schema_of_value(value, at)); break;
+    case ValueKind::Object:
+      values.composites.push_back(schema_of_value(value, at));
+      break;
   }
 }
 

@@ -55,7 +55,6 @@ class Reader {
   References references_;
   const JsonSchemaOptions& options_;
   std::string file_;
-  bool draft4_exclusive_ = false;
   std::deque<Schema> schemas_;
   std::unordered_map<const Value*, SchemaId> by_value_;
   std::vector<std::pair<SchemaId, const Value*>> todo_;

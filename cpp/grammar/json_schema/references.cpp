@@ -56,15 +56,18 @@ References::Target References::follow(const Value& from, std::string_view from_p
     const std::size_t end = std::min(pointer.find('/'), pointer.size());
     std::string key;
     for (std::size_t i = 0; i < end; ++i) {
-      if (pointer[i] == '~' && i + 1 < end && (pointer[i + 1] == '0' || pointer[i + 1] == '1')) key += pointer[++i] == '0' ? '~' : '/';
-      else key += pointer[i];
+      if (pointer[i] == '~' && i + 1 < end && (pointer[i + 1] == '0' || pointer[i + 1] == '1'))
+        key += pointer[++i] == '0' ? '~' : '/';
+      else
+        key += pointer[i];
     }
     pointer.remove_prefix(end);
     const Value* next = nullptr;
     if (target.value->kind == ValueKind::Array) {
       std::size_t i = 0;
       const auto [stop, error] = std::from_chars(key.data(), key.data() + key.size(), i);
-      if (error == std::errc{} && stop == key.data() + key.size() && i < target.value->children.size()) next = target.value->children[i];
+      if (error == std::errc{} && stop == key.data() + key.size() && i < target.value->children.size())
+        next = target.value->children[i];
     } else {
       next = target.value->find(key);
     }
@@ -108,7 +111,8 @@ void References::index() {
     for (std::size_t i = 0; i < value.children.size(); ++i) {
       if (value.children[i]->children.empty()) continue;
       todo.push_back({value.children[i],
-                      step(item.pointer, value.kind == ValueKind::Object ? value.keys[i] : std::to_string(i)), item.resource});
+                      step(item.pointer, value.kind == ValueKind::Object ? value.keys[i] : std::to_string(i)),
+                      item.resource});
     }
   }
 }
@@ -141,7 +145,8 @@ References::Target References::find(std::string_view reference, const Value& at)
     if (whole.size() == name.size()) continue;
     const std::string_view fragment = std::string_view(name).substr(whole.size() + 1);
     if (!fragment.empty() && fragment.front() != '/') continue;
-    if (const auto it = by_uri_.find(whole); it != by_uri_.end()) return follow(*it->second.value, it->second.pointer, fragment);
+    if (const auto it = by_uri_.find(whole); it != by_uri_.end())
+      return follow(*it->second.value, it->second.pointer, fragment);
   }
   return {};
 }

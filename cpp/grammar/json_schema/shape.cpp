@@ -49,11 +49,13 @@ void StringShape::restrict_to(const std::vector<std::string>& values) {
     only = values;
     return;
   }
-  std::erase_if(*only, [&](const std::string& v) { return std::find(values.begin(), values.end(), v) == values.end(); });
+  std::erase_if(*only,
+                [&](const std::string& v) { return std::find(values.begin(), values.end(), v) == values.end(); });
 }
 
 bool StringShape::unconstrained() const {
-  return min_length == 0 && max_length == kNoBound && matches.empty() && not_matches.empty() && !only && excluded.empty();
+  return min_length == 0 && max_length == kNoBound && matches.empty() && not_matches.empty() && !only &&
+         excluded.empty();
 }
 
 Goal& ArrayShape::at(std::size_t index) {

@@ -1,8 +1,8 @@
 // Shape: a conjunction of constraints on one JSON value, each type's apart from the others'.
 //
 // A schema is a union of shapes (algebra.hpp). The values inside a value are constrained by goals: sets of schemas and
-// negated schemas that they must all meet. A goal is no more than its number here; it becomes shapes of its own when the
-// writer gets to it, so products of recursive schemas stay finite.
+// negated schemas that they must all meet. A goal is no more than its number here; it becomes shapes of its own when
+// the writer gets to it, so products of recursive schemas stay finite.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,8 @@ std::vector<CodePointRange> intersected(const std::vector<CodePointRange>& x, ch
 }
 
 bool contains(const std::vector<CodePointRange>& ranges, char32_t c) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](const CodePointRange& r) { return r.first <= c && c <= r.last; });
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const CodePointRange& r) { return r.first <= c && c <= r.last; });
 }
 
 std::vector<char32_t> decoded(std::string_view text) {
@@ -49,7 +50,9 @@ std::uint32_t code_points_in(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-NodeId Strings::sequence(std::initializer_list<NodeId> nodes) { return builder_.sequence(std::vector<NodeId>(nodes), {}); }
+NodeId Strings::sequence(std::initializer_list<NodeId> nodes) {
+  return builder_.sequence(std::vector<NodeId>(nodes), {});
+}
 
 NodeId Strings::quoted(NodeId content) { return sequence({literal("\""), content, literal("\"")}); }
 
@@ -84,8 +87,14 @@ NodeId Strings::code_points(const std::vector<CodePointRange>& ranges) {
 
   std::vector<NodeId> escapes;
   const bool canonical = open_ == Spelling::Canonical;
-  for (const auto& [c, letter] : {std::pair<char32_t, std::string_view>{'"', "\""}, {'\\', "\\"}, {'/', "/"}, {8, "b"},
-                                  {12, "f"}, {10, "n"}, {13, "r"}, {9, "t"}}) {
+  for (const auto& [c, letter] : {std::pair<char32_t, std::string_view>{'"', "\""},
+                                  {'\\', "\\"},
+                                  {'/', "/"},
+                                  {8, "b"},
+                                  {12, "f"},
+                                  {10, "n"},
+                                  {13, "r"},
+                                  {9, "t"}}) {
     if (contains(ranges, c) && !(canonical && c == '/')) escapes.push_back(literal(letter));
   }
   if (canonical) {
@@ -214,10 +223,12 @@ NodeId Strings::matching(const Pattern& pattern) {
   RegexSettings settings;
   settings.code_points = [this](const std::vector<CodePointRange>& ranges) { return one_of(ranges); };
   try {
-    it->second = pattern.whole ? regex_match(builder_, pattern.text, settings) : regex_search(builder_, pattern.text, settings);
+    it->second =
+        pattern.whole ? regex_match(builder_, pattern.text, settings) : regex_search(builder_, pattern.text, settings);
   } catch (const GrammarError& error) {
-    throw SchemaError(grammar_error(file_ + pattern.pointer, {DiagnosticKind::InvalidValue, {}, error.what(), error.hint}),
-                      pattern.pointer);
+    throw SchemaError(
+        grammar_error(file_ + pattern.pointer, {DiagnosticKind::InvalidValue, {}, error.what(), error.hint}),
+        pattern.pointer);
   }
   return it->second;
 }
@@ -228,7 +239,8 @@ NodeId Strings::content(const StringShape& shape) {
     for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
     return builder_.choice(texts, {});
   }
-  if (shape.matches.empty() && shape.not_matches.empty()) return all_but(shape.excluded, shape.min_length, shape.max_length);
+  if (shape.matches.empty() && shape.not_matches.empty())
+    return all_but(shape.excluded, shape.min_length, shape.max_length);
   std::vector<NodeId> all;
   for (const Pattern& p : shape.matches) all.push_back(matching(p));
   if (all.empty() || shape.min_length > 0 || shape.max_length != kNoBound || !shape.excluded.empty())

@@ -2,7 +2,8 @@
 //
 // A language of code points is translated by spelling each code point. Under either spelling every spelling of a
 // text belongs to its language or none does, so intersection and complement of languages of texts are intersection and
-// complement of what is written (within well-formed content). Lone surrogates (\ud800) are no code points and never written.
+// complement of what is written (within well-formed content). Lone surrogates (\ud800) are no code points and never
+// written.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class Strings {
  public:
   using Spelling = JsonSchemaOptions::Spelling;
 
-  // `enumerated`: how known texts (enum, keys) are spelled; `open`: all other strings. Any implies nothing for the other
-  // one, except that enumerated texts are a part of the open ones.
+  // `enumerated`: how known texts (enum, keys) are spelled; `open`: all other strings. Any implies nothing for the
+  // other one, except that enumerated texts are a part of the open ones.
   Strings(GrammarBuilder& builder, Spelling open, Spelling enumerated, std::string_view file)
       : builder_(builder), open_(open), enumerated_(enumerated), file_(file) {}
 

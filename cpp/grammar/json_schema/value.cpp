@@ -46,8 +46,10 @@ class TreeBuilder {
   bool add(Value value) {
     document_.values_.push_back(std::move(value));
     const Value* added = &document_.values_.back();
-    if (open_.empty()) document_.root_ = added;
-    else open_.back()->children.push_back(added);
+    if (open_.empty())
+      document_.root_ = added;
+    else
+      open_.back()->children.push_back(added);
     return true;
   }
   bool open(ValueKind kind) {
@@ -92,13 +94,16 @@ Document::Document(std::string_view text, std::string_view file) {
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return;
   const auto where = Span{static_cast<std::uint32_t>(builder.failed_at == 0 ? 0 : builder.failed_at - 1), 1};
   if (builder.too_deep) {
-    throw grammar_error(file, {DiagnosticKind::LimitExceeded, {}, "nesting of more than " + std::to_string(kMaxDepth) + " levels",
+    throw grammar_error(file, {DiagnosticKind::LimitExceeded,
+                               {},
+                               "nesting of more than " + std::to_string(kMaxDepth) + " levels",
                                "put the inner levels into $defs and refer to them"});
   }
   // "[json.exception.parse_error.101] parse error at line 1, column 2: reason": the place is ours to say.
   std::string reason = builder.message;
   if (const std::size_t colon = reason.find(": "); colon != std::string::npos) reason.erase(0, colon + 2);
-  throw grammar_error(text, file, {DiagnosticKind::Unexpected, where, "text in JSON: " + reason, "a schema is a JSON text"});
+  throw grammar_error(text, file,
+                      {DiagnosticKind::Unexpected, where, "text in JSON: " + reason, "a schema is a JSON text"});
 }
 
 const Value* Value::find(std::string_view key) const {
@@ -113,13 +118,27 @@ std::string canonical_string(std::string_view content) {
   for (const char c : content) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (byte < 0x20) {
           out += "\\u00";
@@ -135,12 +154,17 @@ std::string canonical_string(std::string_view content) {
 
 std::string canonical_text(const Value& value) {
   switch (value.kind) {
-    case ValueKind::Null: return "null";
-    case ValueKind::Boolean: return value.boolean ? "true" : "false";
-    case ValueKind::Number: return value.text;
-    case ValueKind::String: return canonical_string(value.text);
+    case ValueKind::Null:
+      return "null";
+    case ValueKind::Boolean:
+      return value.boolean ? "true" : "false";
+    case ValueKind::Number:
+      return value.text;
+    case ValueKind::String:
+      return canonical_string(value.text);
     case ValueKind::Array:
-    case ValueKind::Object: break;
+    case ValueKind::Object:
+      break;
   }
   const bool object = value.kind == ValueKind::Object;
   std::string out(1, object ? '{' : '[');

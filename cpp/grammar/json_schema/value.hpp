@@ -18,7 +18,7 @@ enum class ValueKind : std::uint8_t { Null, Boolean, Number, String, Array, Obje
 struct Value {
   ValueKind kind = ValueKind::Null;
   bool boolean = false;
-  std::string text{};  // Number: its spelling; String: its content, UTF-8
+  std::string text{};                    // Number: its spelling; String: its content, UTF-8
   std::vector<std::string> keys{};       // Object
   std::vector<const Value*> children{};  // Object, Array
 

@@ -22,21 +22,25 @@ Writer::Writer(Algebra& algebra, GrammarBuilder& builder, const JsonSchemaOption
       builder_(builder),
       options_(options),
       file_(file),
-      strings_(builder, strict() ? JsonSchemaOptions::Spelling::Canonical : JsonSchemaOptions::Spelling::Any, options.spelling, file),
+      strings_(builder, strict() ? JsonSchemaOptions::Spelling::Canonical : JsonSchemaOptions::Spelling::Any,
+               options.spelling, file),
       names_(builder, options.spelling, options.spelling, file) {
   const NodeId none = builder_.empty({});
   switch (options.whitespace) {
-    case JsonSchemaOptions::Whitespace::Compact: spaces_ = {none, none, none, none, none, none}; break;
+    case JsonSchemaOptions::Whitespace::Compact:
+      spaces_ = {none, none, none, none, none, none, none};
+      break;
     case JsonSchemaOptions::Whitespace::Any: {
-      const NodeId any = builder_.repeat(builder_.code_points({{' ', ' '}, {'\t', '\t'}, {'\n', '\n'}, {'\r', '\r'}}, {}), 0, kUnbounded, {});
+      const NodeId any = builder_.repeat(
+          builder_.code_points({{' ', ' '}, {'\t', '\t'}, {'\n', '\n'}, {'\r', '\r'}}, {}), 0, kUnbounded, {});
       // What stands before a bracket is the space after the value before it.
-      spaces_ = {any, any, none, any, any, any};
+      spaces_ = {none, any, any, none, any, any, any};
       break;
     }
     case JsonSchemaOptions::Whitespace::Bounded: {
       const NodeId line = sequence({literal("\n"), builder_.repeat(literal(" "), 0, kMaxIndent, {})});
       const NodeId space = choice({none, literal(" "), line});
-      spaces_ = {none, space, space, none, optional(literal(" ")), none};
+      spaces_ = {none, none, space, space, none, optional(literal(" ")), none};
       break;
     }
   }
@@ -113,7 +117,8 @@ NodeId Writer::write_shape(const Shape& shape) {
   if (has(kTrue)) ways.push_back(literal("true"));
   if (has(kFalse)) ways.push_back(literal("false"));
   if (has(kNumber)) ways.push_back(number(shape.number, shape.types & kNumber));
-  if (has(kString)) ways.push_back(shape.string.unconstrained() ? string() : strings_.quoted(strings_.content(shape.string)));
+  if (has(kString))
+    ways.push_back(shape.string.unconstrained() ? string() : strings_.quoted(strings_.content(shape.string)));
   if (has(kArray)) ways.push_back(array(shape.array));
   if (has(kObject)) ways.push_back(object(shape.object));
   return choice(ways);
@@ -129,7 +134,8 @@ NodeId Writer::string() {
 }
 
 NodeId Writer::number(const NumberShape& shape, TypeSet types) {
-  if (!shape.unconstrained() || types != kNumber) return write_numbers(builder_, shape, types, options_, file_, pointer_);
+  if (!shape.unconstrained() || types != kNumber)
+    return write_numbers(builder_, shape, types, options_, file_, pointer_);
   if (!number_) number_ = write_numbers(builder_, shape, types, options_, file_, pointer_);
   return *number_;
 }

@@ -1,8 +1,8 @@
 // Writer: goals -> grammar rules.
 //
-// A goal whose values hold no other values is written where it stands; every other goal becomes a rule of its own, once,
-// and waits in a queue until it is written: nothing recurses on the nesting of a schema, and goals that lead
-// back to themselves are recursive rules.
+// A goal whose values hold no other values is written where it stands; every other goal becomes a rule of its own,
+// once, and waits in a queue until it is written: nothing recurses on the nesting of a schema, and goals that lead back
+// to themselves are recursive rules.
 #pragma once
 
 #include <deque>
@@ -29,12 +29,13 @@ class Writer {
  private:
   // White space, by where it stands.
   struct Spaces {
+    NodeId none;
     NodeId around;        // before and after the whole text
     NodeId after_open;    // after { [ and ,
     NodeId before_close;  // before } and ] when something stands before it
     NodeId before_colon;
     NodeId after_colon;
-    NodeId after_value;   // before , } and ]
+    NodeId after_value;  // before , } and ]
   };
   struct Waiting {
     RuleId rule;
@@ -67,12 +68,18 @@ class Writer {
   std::vector<NodeId> name_contents(const Goal& names);
   void add_declared(const ObjectShape& shape, Object& object);
   void add_extras(const ObjectShape& shape, Object& object);
-  NodeId extra_names(const ObjectShape& shape, const Object& object, const std::vector<Pattern>& patterns, std::uint32_t subset);
-  void add_ways(const std::vector<NodeId>& names, std::optional<NodeId> known_name, const Goal& goal,
+  NodeId extra_names(const ObjectShape& shape, const Object& object, const std::vector<Pattern>& patterns,
+                     std::uint32_t subset);
+  void add_ways(const std::vector<NodeId>& names, const std::vector<NodeId>& known, const Goal& goal,
                 const std::vector<Evidence>& evidence, std::vector<Member>& out);
-  NodeId member(NodeId key_content, const Goal& goal);
+  std::vector<NodeId> member(const std::vector<NodeId>& key, const Goal& goal);
+  std::vector<NodeId> known_key(const std::string& name);
+  std::vector<NodeId> key(NodeId content);
+  NodeId written(const Member& member, bool after_comma, std::optional<NodeId> rest);
   NodeId members(const Object& object);
-  std::optional<NodeId> extras(const Object& object, std::uint32_t count, std::uint32_t met, std::vector<std::optional<NodeId>>& known);
+  NodeId uncounted_members(const Object& object);
+  std::optional<NodeId> extras(const Object& object, std::uint32_t count, std::uint32_t met,
+                               std::vector<std::optional<NodeId>>& known);
 
   NodeId sequence(const std::vector<NodeId>& nodes) { return builder_.sequence(nodes, {}); }
   NodeId choice(const std::vector<NodeId>& nodes) { return builder_.choice(nodes, {}); }

@@ -1,0 +1,242 @@
+// The JSON Schema reader's parts below the tables of tests/python/test_json_schema.py: exact decimals, values,
+// references, patterns on known texts, how many shapes a schema comes to, and hostile or broken schemas.
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "check.hpp"
+#include "glrsampler/constraint.hpp"
+#include "glrsampler/grammar.hpp"
+#include "grammar/json_schema/algebra.hpp"
+#include "grammar/json_schema/decimal.hpp"
+#include "grammar/json_schema/limits.hpp"
+#include "grammar/json_schema/pattern_matcher.hpp"
+#include "grammar/json_schema/reader.hpp"
+#include "grammar/json_schema/references.hpp"
+#include "grammar/json_schema/value.hpp"
+
+using namespace glr::json_schema;
+using glr::Grammar, glr::JsonSchemaOptions, glr::SchemaError;
+using namespace std::string_literals;
+
+namespace {
+
+std::string repeated(std::string_view piece, std::size_t times) {
+  std::string text;
+  for (std::size_t i = 0; i < times; ++i) text += piece;
+  return text;
+}
+
+Decimal decimal(std::string_view text) {
+  const auto d = Decimal::parse(text);
+  CHECK(d.has_value());
+  return d.value_or(Decimal{});
+}
+
+std::size_t shapes_of(std::string_view schema) {
+  const JsonSchemaOptions options;
+  const Reader reader(schema, options, "schema");
+  Algebra algebra(reader, "schema");
+  return algebra.shapes({Literal{reader.root()}}).size();
+}
+
+bool admits(std::string_view schema, std::string_view text, const JsonSchemaOptions& options = {}) {
+  return glr::matches(*Grammar::from_json_schema(schema, options), text);
+}
+
+void expect_refusal(std::string_view schema, std::string_view pointer, std::string_view message) {
+  try {
+    Grammar::from_json_schema(schema);
+    CHECK_EQ("accepted: " + std::string(schema), ""s);
+  } catch (const SchemaError& e) {
+    CHECK_EQ(e.pointer, std::string(pointer));
+    CHECK(std::string_view(e.what()).find(message) != std::string_view::npos);
+  }
+}
+
+}  // namespace
+
+TEST(decimals) {
+  CHECK_EQ(decimal("-0").text(), "0"s);
+  CHECK_EQ(decimal("1.50e2").text(), "150"s);
+  CHECK_EQ(decimal("-1.25e-3").text(), "-0.00125"s);
+  CHECK(decimal("1e2") == decimal("100.0"));
+  CHECK(!Decimal::parse("1e999999999"));
+  const std::string_view ascending[] = {
+      "-10", "-9.99", "-1", "-0.1", "0", "1e-300", "0.1", "0.11", "1", "9007199254740992", "9007199254740993"};
+  for (std::size_t i = 0; i + 1 < std::size(ascending); ++i) CHECK(decimal(ascending[i]) < decimal(ascending[i + 1]));
+  CHECK(is_multiple(decimal("-0.3"), decimal("0.1")));
+  CHECK(is_multiple(decimal("0"), decimal("7")));
+  CHECK(!is_multiple(decimal("0.35"), decimal("0.1")));
+  CHECK(is_multiple(decimal("123456789012345678901234567890"), decimal("10")));
+}
+
+TEST(values) {
+  const Document document(R"({"b": [1.50, "\u00e9\ud83d\ude00\/"], "a": null, "b": true})", "schema");
+  CHECK_EQ(canonical_text(document.root()), R"({"b":true,"a":null})"s);
+  CHECK_EQ(canonical_string("\"\\/\n\x01\xC3\xA9"), "\"\\\"\\\\/\\n\\u0001\xC3\xA9\""s);
+  CHECK_THROWS_GRAMMAR(Document("{\"a\": 1,\n \"b\" 2}", "schema"), 2, 6, "schema:2:6");
+  for (const std::string_view broken : {"", "{", "[1,]", "nul", "\"\\ud800\"", "{\"a\":1} 2", "\"\xFF\""}) {
+    bool refused = false;
+    try {
+      const Document read(broken, "schema");
+    } catch (const glr::GrammarError&) {
+      refused = true;
+    }
+    CHECK(refused);
+  }
+}
+
+TEST(references) {
+  const Document document(R"({
+    "$id": "https://a.b/c/root.json", "$defs": {
+      "x/y~z": {"type": "null"}, "n": {"$id": "n.json", "$defs": {"in": true}, "at": {"$anchor": "k", "list": [1, {"d": 2}]}}}})",
+                          "schema");
+  References references(document);
+  const Value& root = document.root();
+  const Value& inner = *root.find("$defs")->find("n");
+  const auto pointer = [&](std::string_view reference, const Value& at) {
+    return references.find(reference, at).pointer;
+  };
+  CHECK_EQ(pointer("#", root), "#"s);
+  CHECK_EQ(pointer("#/$defs/x~1y~0z", root), "#/$defs/x~1y~0z"s);
+  CHECK_EQ(pointer("#/$defs/x~1y%7E0z", root), "#/$defs/x~1y~0z"s);
+  CHECK_EQ(pointer("#/$defs/in", inner), "#/$defs/n/$defs/in"s);
+  CHECK_EQ(pointer("#/$defs/n", inner), "#/$defs/n"s);  // not in its resource, but in the document
+  CHECK_EQ(pointer("n.json#k", root), "#/$defs/n/at"s);
+  CHECK_EQ(pointer("https://a.b/c/n.json#/at/list/1/d", root), "#/$defs/n/at/list/1/d"s);
+  CHECK(references.find("#/$defs/x/y~z", root).value == nullptr);
+  CHECK(references.find("#/$defs/n/at/list/9", root).value == nullptr);
+  CHECK(references.find("other.json", root).value == nullptr);
+}
+
+TEST(patterns_of_known_texts) {
+  PatternMatcher matcher("schema");
+  const auto matches = [&](std::string pattern, const std::string& text, bool whole = false) {
+    return matcher.matches({std::move(pattern), whole, "#/pattern"}, text);
+  };
+  CHECK(matches("^a|b$", "xb"));
+  CHECK(!matches("^a|b$", "xa"));
+  CHECK(!matches("a", "xa", true));
+  CHECK(matches("^(?!a).\\W$", "\xC3\xA9 "));
+  CHECK(matches("(a*)*b", repeated("a", 300) + "b"));  // no backtracking
+  CHECK(!matches("^(a|aa)+$", repeated("a", 300) + "b"));
+}
+
+TEST(shapes) {
+  CHECK_EQ(shapes_of("{}"), 1u);
+  CHECK_EQ(shapes_of("false"), 0u);
+  CHECK_EQ(shapes_of(R"({"type": "integer", "enum": ["a"]})"), 0u);
+  CHECK_EQ(shapes_of(R"({"allOf": [{"minimum": 1}, {"maxLength": 2}], "required": ["a"]})"), 1u);
+  CHECK_EQ(shapes_of(R"({"not": {"type": "string"}})"), 1u);
+  CHECK_EQ(shapes_of(R"({"not": {"not": {"minimum": 3}}})"), 1u);
+  // Alternatives that a const tells apart stay a plain union: no negation splits them.
+  std::string tagged;
+  for (int i = 0; i < 50; ++i) {
+    tagged += (i == 0 ? "" : ",") + R"({"properties": {"t": {"const": ")"s + std::to_string(i) +
+              R"("}, "v": {"minimum": 1}}, "required": ["t"]})";
+  }
+  CHECK_EQ(shapes_of(R"({"type": "object", "oneOf": [)" + tagged + "]}"), 50u);
+}
+
+TEST(tables) {
+  std::set<std::string_view> names;
+  for (const Keyword& k : keywords()) {
+    CHECK(names.insert(k.name).second);
+    CHECK(k.support == Support::Exact || k.support == Support::Annotation || !k.note.empty());
+    CHECK(find_keyword(k.name) == &k);
+  }
+  CHECK(find_keyword("x-note") == nullptr);
+  std::set<std::string_view> format_names;
+  for (const Format& f : formats()) CHECK(format_names.insert(f.name).second);
+  CHECK(find_format("no-such") == nullptr);
+}
+
+TEST(refusals) {
+  expect_refusal(R"({"properties": {"a/b~": {"type": "strng"}}})", "#/properties/a~1b~0/type", "did you mean 'string'");
+  expect_refusal(R"({"items": {"unevaluatedItems": false}})", "#/items/unevaluatedItems", "unsupported keyword");
+  expect_refusal(R"({"$ref": "#/nowhere"})", "#/$ref", "nothing of that name");
+  expect_refusal(R"({"minimum": "1"})", "#/minimum", "must be a number");
+  expect_refusal("[]", "#", "a schema is");
+  JsonSchemaOptions any_order;
+  any_order.property_order = JsonSchemaOptions::PropertyOrder::Any;
+  CHECK_THROWS_GRAMMAR(Grammar::from_json_schema("{}", any_order), 0, 0, "not available yet");
+}
+
+TEST(options) {
+  JsonSchemaOptions options;
+  options.profile = JsonSchemaOptions::Profile::Strict;
+  const std::string list =
+      R"({"$ref": "#/$defs/l", "$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}})";
+  const auto nested = [](std::size_t depth) { return repeated("[", depth) + repeated("]", depth); };
+  CHECK(admits(list, nested(kStrictDepth), options));
+  CHECK(!admits(list, nested(kStrictDepth + 1), options));
+  CHECK(admits(list, nested(1000)));
+  const std::string digits(kStrictDigits, '7');
+  CHECK(admits(R"({"type": "number"})", digits, options));
+  CHECK(!admits(R"({"type": "number"})", digits + '7', options));
+  CHECK(admits(R"({"type": "number"})", digits + '7'));
+  CHECK_THROWS_GRAMMAR(Grammar::from_json_schema("{}", options), 0, 0, "open object in the strict profile");
+}
+
+TEST(one_witness_for_several_negations) {
+  const std::string schema = R"({"type": "object", "maxProperties": 2, "allOf": [
+    {"not": {"propertyNames": {"not": {"pattern": "a"}}}}, {"not": {"propertyNames": {"not": {"pattern": "b"}}}},
+    {"not": {"propertyNames": {"not": {"pattern": "c"}}}}, {"propertyNames": {"pattern": "^..$"}}]})";
+  CHECK(admits(schema, R"({"ab": 1, "cx": 2})"));
+  CHECK(admits(schema, R"({"xc": 1, "ba": 2})"));
+  CHECK(!admits(schema, R"({"ab": 1, "xx": 2})"));
+  CHECK(!admits(schema, R"({"a": 1, "bc": 2})"));
+}
+
+TEST(deep_and_large) {
+  CHECK_THROWS_GRAMMAR(Grammar::from_json_schema(repeated("{\"not\":", 100'000) + "{}" + repeated("}", 100'000)), 0, 0,
+                       "nest");
+  const std::string deep = repeated("{\"allOf\":[", 150) + R"({"type": "null"})" + repeated("]}", 150);
+  CHECK(admits(deep, "null"));
+  CHECK(!admits(deep, "1"));
+  std::string chain = R"({"$ref": "#/$defs/0", "$defs": {)";
+  for (int i = 0; i < 5'000; ++i)
+    chain += '"' + std::to_string(i) + R"(": {"$ref": "#/$defs/)" + std::to_string(i + 1) + "\"},";
+  CHECK(admits(chain + R"("5000": {"type": "null"}}})", "null"));
+}
+
+// Pieces of schemas put together at random are read or refused: nothing else happens.
+TEST(mutations) {
+  const std::string seed =
+      R"({"type": ["object", "null"], "properties": {"a": {"enum": [1, "x", {"k": []}]}, "b": {"$ref": "#/$defs/d"}}, "required": ["a"],)"
+      R"("patternProperties": {"^x": {"not": {"pattern": "a+"}}}, "oneOf": [{"minProperties": 1}, {"required": ["b"]}], "additionalProperties":)"
+      R"({"multipleOf": 0.5, "minimum": -3}, "$defs": {"d": {"items": {"format": "date"}, "maxItems": 3, "contains": {"const": null}}}})";
+  std::mt19937 random(7);
+  std::size_t read = 0;
+  std::size_t refused = 0;
+  for (int round = 0; round < 1'500; ++round) {
+    std::string text = seed;
+    for (auto n = 1 + random() % 3; n-- > 0;) {
+      const std::size_t at = random() % text.size();
+      const std::size_t length = 1 + random() % 4;
+      switch (random() % 3) {
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, text.substr(random() % text.size(), length));
+          break;
+        default:
+          text[at] = "{}[]\",:01-.eaxn$#/\\"[random() % 19];
+          break;
+      }
+    }
+    try {
+      Grammar::from_json_schema(text);
+      ++read;
+    } catch (const glr::GrammarError&) {
+      ++refused;
+    }
+  }
+  CHECK(read > 100);
+  CHECK(refused > 500);
+}
