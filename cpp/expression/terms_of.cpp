@@ -5,6 +5,7 @@
 #include "expression/rules.hpp"
 #include "grammar/diagnostic.hpp"
 #include "grammar/productive.hpp"
+#include "support/utf8.hpp"
 
 namespace glr {
 
@@ -15,8 +16,9 @@ namespace {
 // empty text can double the depth.
 constexpr std::uint16_t kDeepest = kMaxHeadDepth / 4;
 
-// The UTF-8 forms of the scalar values [lo, hi], split so that each piece is a sequence of byte ranges.
-void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, std::vector<ExprId>& out) {
+// The UTF-8 forms of the scalar values [lo, hi], split so that each piece is a sequence of byte ranges. Longer
+// forms are left out where a byte is not in `writable`: they would be begun and never finished.
+void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, const ByteSet& writable, std::vector<ExprId>& out) {
   constexpr char32_t kEnds[] = {0x7F, 0x7FF, 0xFFFF, kMaxCodePoint};
   const auto bytes = [](char32_t c, std::size_t n, std::uint8_t* to) {
     if (n == 1) {
@@ -51,7 +53,9 @@ void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, std::vector<ExprI
     for (std::size_t i = n; i-- > 0;) {
       ByteSet set;
       set.insert(first[i], last[i]);
-      e = t.concat(t.bytes(set), e);
+      // Single bytes stay: text that is given, not sampled, may hold them.
+      for (std::size_t w = 0; n > 1 && w < set.words.size(); ++w) set.words[w] &= writable.words[w];
+      e = set.empty() ? kNothing : t.concat(t.bytes(set), e);
     }
     out.push_back(e);
   }
@@ -150,10 +154,105 @@ TokenRef resolve(const Grammar& g, const Node& node, const Vocabulary& vocabular
        "a token literal names one token of the model; for plain text write \"" + escaped(literal.text) + "\""});
 }
 
+// The bytes that the vocabulary's tokens hold.
+ByteSet writable_bytes(const Vocabulary* vocabulary) {
+  ByteSet set;
+  for (unsigned b = 0; b < 256; ++b) {
+    if (vocabulary == nullptr || vocabulary->has_byte(static_cast<std::uint8_t>(b)))
+      set.insert(static_cast<std::uint8_t>(b));
+  }
+  return set;
+}
+
+bool writable_class(const Grammar& g, const Node& node, const ByteSet& writable) {
+  ExpressionStore scratch;
+  std::vector<ExprId> pieces;
+  for (const CodePointRange& r : g.ranges(node)) {
+    for (char32_t c = r.first; c <= std::min<char32_t>(r.last, 0x7F); ++c) {
+      if (writable.contains(static_cast<std::uint8_t>(c))) return true;
+    }
+    if (r.last > 0x7F) utf8_pieces(scratch, std::max<char32_t>(r.first, 0x80), r.last, writable, pieces);
+  }
+  return std::any_of(pieces.begin(), pieces.end(), [](ExprId piece) { return piece != kNothing; });
+}
+
+// By NodeId: literals and classes of which no text can be written. Empty when all can. O(bytes of the grammar).
+std::vector<bool> unwritable_nodes(const Grammar& g, const ByteSet& writable) {
+  std::vector<bool> found;
+  ByteSet utf8;
+  utf8.insert(0x00, 0xBF);
+  utf8.insert(0xC2, 0xF4);
+  ByteSet both = writable;
+  both.insert(utf8);
+  const bool any_code_point = both.count() == writable.count();
+  for (std::size_t i = 0; i < g.nodes().size(); ++i) {
+    const Node& node = g.nodes()[i];
+    bool can = true;
+    if (node.kind == NodeKind::Literal) {
+      const std::string_view bytes = g.literal(node);
+      can = std::all_of(bytes.begin(), bytes.end(),
+                        [&](char c) { return writable.contains(static_cast<std::uint8_t>(c)); });
+    } else if (node.kind == NodeKind::CodePoints && node.count > 0 && !any_code_point) {
+      can = writable_class(g, node, writable);
+    }
+    if (can) continue;
+    found.resize(g.nodes().size());
+    found[i] = true;
+  }
+  return found;
+}
+
+// A grammar that has sentences, but none that can be written: names a byte that is missing and the rule that needs it.
+GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::vector<bool>& unwritable,
+                          const std::vector<bool>& productive) {
+  const auto index = [](NodeId id) { return static_cast<std::size_t>(id); };
+  // From the root through parts that have no writable text, breadth first.
+  std::vector<std::pair<NodeId, RuleId>> queue{{g.rule(g.root()).body, g.root()}};
+  std::vector<bool> seen(g.nodes().size());
+  for (std::size_t at = 0; at < queue.size(); ++at) {
+    const auto [id, rule] = queue[at];
+    const Node& node = g.node(id);
+    if (unwritable[index(id)]) {
+      std::string text;
+      if (node.kind == NodeKind::Literal)
+        text = g.literal(node);
+      else
+        append_utf8(text, g.ranges(node)[0].first);
+      const auto missing = std::find_if(text.begin(), text.end(),
+                                        [&](char c) { return !writable.contains(static_cast<std::uint8_t>(c)); });
+      constexpr char kHex[] = "0123456789ABCDEF";
+      const auto byte = static_cast<std::uint8_t>(missing == text.end() ? text[0] : *missing);
+      std::string name = std::string("the byte 0x") + kHex[byte >> 4] + kHex[byte & 15];
+      if (byte > 0x20 && byte < 0x7F) name += std::string(" (") + static_cast<char>(byte) + ")";
+      return grammar_error(
+          g.source(), g.file(),
+          {DiagnosticKind::MissingByte, node.span, name + ", which the rule " + quoted(g.rule(rule).name) + " needs",
+           "no sentence can be written with this vocabulary; use another one, or add an alternative"});
+    }
+    const bool reference = node.kind == NodeKind::RuleRef;
+    const RuleId inside = reference ? RuleId{node.first} : rule;
+    const auto add = [&](NodeId part) {
+      if (productive[index(part)] || seen[index(part)]) return;
+      seen[index(part)] = true;
+      queue.emplace_back(part, inside);
+    };
+    if (reference) add(g.rule(inside).body);
+    if (node.kind == NodeKind::Sequence || node.kind == NodeKind::Choice || node.kind == NodeKind::Repeat ||
+        node.kind == NodeKind::Intersection) {
+      for (NodeId part : g.children(node)) add(part);
+    }
+  }
+  return grammar_error(g.file(), {DiagnosticKind::MissingByte, {}, "a byte that every sentence needs", ""});
+}
+
 }  // namespace
 
 void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
-  const std::vector<bool> productive = productive_nodes(g);
+  const ByteSet writable = writable_bytes(vocabulary);
+  const std::vector<bool> unwritable = unwritable_nodes(g, writable);
+  const std::vector<bool> productive = productive_nodes(g, unwritable);
+  if (!unwritable.empty() && !productive[static_cast<std::size_t>(g.rule(g.root()).body)])
+    throw missing_byte(g, writable, unwritable, productive);
   const std::vector<bool> nullable = nullable_nodes(g);
   ExpressionStore& t = rules.terms;
   rules.bodies.assign(g.rules().size(), kNothing);
@@ -172,7 +271,7 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         break;
       case NodeKind::CodePoints: {
         std::vector<ExprId> pieces;
-        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, pieces);
+        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, writable, pieces);
         e = t.alternation(std::move(pieces));
         break;
       }

@@ -209,6 +209,8 @@ std::string_view kind_text(DiagnosticKind kind) {
       return "missing root rule";
     case DiagnosticKind::NoSentence:
       return "no sentence:";
+    case DiagnosticKind::MissingByte:
+      return "no token of the vocabulary holds";
     case DiagnosticKind::NotAToken:
       return "not one token of the vocabulary:";
     case DiagnosticKind::InvalidValue:

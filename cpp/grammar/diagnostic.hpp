@@ -43,6 +43,7 @@ enum class DiagnosticKind : std::uint8_t {
   DuplicateRule,
   MissingRoot,
   NoSentence,
+  MissingByte,   // no token of the vocabulary holds it
   NotAToken,     // a token literal that names no token of the vocabulary
   InvalidValue,  // a keyword or an option has a value that means nothing
   Unsupported,

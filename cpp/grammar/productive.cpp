@@ -82,7 +82,7 @@ RuleId rule_without_end(const Grammar& grammar, const std::vector<bool>& product
 
 }  // namespace
 
-std::vector<bool> productive_nodes(const Grammar& grammar) {
+std::vector<bool> productive_nodes(const Grammar& grammar, const std::vector<bool>& impossible) {
   const std::size_t count = grammar.nodes().size();
   // The nodes that depend on node i are users[begin[i]] to users[begin[i + 1]].
   std::vector<std::size_t> begin(count + 1);
@@ -105,7 +105,7 @@ std::vector<bool> productive_nodes(const Grammar& grammar) {
     ready.push_back(i);
   };
   for (std::size_t i = 0; i < count; ++i) {
-    waits[i] = parts_needed(grammar.nodes()[i]);
+    waits[i] = !impossible.empty() && impossible[i] ? kNever : parts_needed(grammar.nodes()[i]);
     if (waits[i] == 0) settle(i);
   }
   while (!ready.empty()) {

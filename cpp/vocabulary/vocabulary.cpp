@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kLongestToken = 0xFFFF;  // bytes; a depth in the trie is 16 bits
 }  // namespace
 
-Vocabulary::Vocabulary(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+Vocabulary::Vocabulary(std::vector<Token> tokens, Tokenizer tokenizer)
+    : tokens_(std::move(tokens)), tokenizer_(std::move(tokenizer)) {
   Sha256 sha;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const Token& t = tokens_[i];
@@ -21,6 +22,7 @@ Vocabulary::Vocabulary(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
                                   " bytes; at most " + std::to_string(kLongestToken) + " are possible");
     }
     if (t.end_of_generation) end_tokens_.push_back(static_cast<TokenId>(i));
+    for (const char c : t.bytes) bytes_.set(static_cast<std::uint8_t>(c));
     longest_token_ = std::max(longest_token_, t.bytes.size());
     sha.update_sized(t.bytes);
     sha.update_sized(t.name);
