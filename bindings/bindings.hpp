@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "glrsampler/matcher.hpp"
 #include "glrsampler/sampler.hpp"
@@ -85,6 +87,9 @@ struct SamplerObject {
   std::shared_ptr<const Constraint> constraint;
   Sampler sampler;
 };
+
+using PythonTokenizer = std::function<std::vector<TokenId>(py::bytes)>;
+Tokenizer in_bytes(PythonTokenizer tokenizer);
 
 // Any int; one beyond the range of TokenId becomes its nearest value, which no vocabulary holds. Not an int:
 // TypeError.

@@ -25,7 +25,8 @@ Mode mode_of(std::string_view name) {
 
 // A choice given by name, or ValueError that lists the names.
 template <typename Choice>
-Choice choice_of(const char* option, std::string_view name, std::initializer_list<std::pair<std::string_view, Choice>> known) {
+Choice choice_of(const char* option, std::string_view name,
+                 std::initializer_list<std::pair<std::string_view, Choice>> known) {
   std::string names;
   for (const auto& [text, choice] : known) {
     if (text == name) return choice;
@@ -35,20 +36,22 @@ Choice choice_of(const char* option, std::string_view name, std::initializer_lis
 }
 
 std::shared_ptr<const Grammar> grammar_of_schema(const py::object& schema, std::string_view whitespace,
-                                                 std::string_view property_order, const std::optional<std::string>& profile,
-                                                 std::string_view spelling, std::string_view on_unsupported,
+                                                 std::string_view property_order,
+                                                 const std::optional<std::string>& profile, std::string_view spelling,
+                                                 std::string_view on_unsupported,
                                                  std::optional<std::uint32_t> max_digits, std::string_view file) {
   using O = JsonSchemaOptions;
   O options;
   options.whitespace = choice_of<O::Whitespace>(
-      "whitespace", whitespace, {{"bounded", O::Whitespace::Bounded}, {"any", O::Whitespace::Any}, {"compact", O::Whitespace::Compact}});
-  options.property_order = choice_of<O::PropertyOrder>("property_order", property_order,
-                                                       {{"schema", O::PropertyOrder::Schema}, {"any", O::PropertyOrder::Any}});
+      "whitespace", whitespace,
+      {{"bounded", O::Whitespace::Bounded}, {"any", O::Whitespace::Any}, {"compact", O::Whitespace::Compact}});
+  options.property_order = choice_of<O::PropertyOrder>(
+      "property_order", property_order, {{"schema", O::PropertyOrder::Schema}, {"any", O::PropertyOrder::Any}});
   if (profile) options.profile = choice_of<O::Profile>("profile", *profile, {{"strict", O::Profile::Strict}});
   options.spelling =
       choice_of<O::Spelling>("spelling", spelling, {{"canonical", O::Spelling::Canonical}, {"any", O::Spelling::Any}});
-  options.on_unsupported = choice_of<O::Unsupported>("on_unsupported", on_unsupported,
-                                                     {{"error", O::Unsupported::Error}, {"warn", O::Unsupported::Warn}});
+  options.on_unsupported = choice_of<O::Unsupported>(
+      "on_unsupported", on_unsupported, {{"error", O::Unsupported::Error}, {"warn", O::Unsupported::Warn}});
   if (max_digits && *max_digits == 0) throw py::value_error("max_digits is at least 1");
   options.max_digits = max_digits.value_or(0);
   py::object text = schema;
@@ -77,19 +80,23 @@ void register_grammar(py::module_& module) {
           [](const py::object& schema, std::string_view whitespace, std::string_view property_order,
              const std::optional<std::string>& profile, std::string_view spelling, std::string_view on_unsupported,
              std::optional<std::uint32_t> max_digits, std::string_view file) {
-            return holder(grammar_of_schema(schema, whitespace, property_order, profile, spelling, on_unsupported, max_digits, file));
+            return holder(grammar_of_schema(schema, whitespace, property_order, profile, spelling, on_unsupported,
+                                            max_digits, file));
           },
-          "schema"_a, py::kw_only(), "whitespace"_a = "bounded", "property_order"_a = "schema", "profile"_a = py::none(),
-          "spelling"_a = "canonical", "on_unsupported"_a = "error", "max_digits"_a = py::none(), "file"_a = "schema",
+          "schema"_a, py::kw_only(), "whitespace"_a = "bounded", "property_order"_a = "schema",
+          "profile"_a = py::none(), "spelling"_a = "canonical", "on_unsupported"_a = "error",
+          "max_digits"_a = py::none(), "file"_a = "schema",
           "The JSON texts whose value meets a JSON Schema: its text, a dict, or a pydantic model class.\n\n"
           "whitespace: 'bounded', what json.dumps writes; 'any', what JSON allows; 'compact', none.\n"
           "property_order: 'schema', as declared, additional ones after them; 'any' is not available yet.\n"
-          "profile: 'strict' has no open objects, no more than 16 arrays and objects in each other, numbers of at most 17\n"
+          "profile: 'strict' has no open objects, no more than 16 arrays and objects in each other, numbers of at most "
+          "17\n"
           "digits, and in strings no escapes but those that JSON demands.\n"
           "spelling: of keys and enumerated values: 'canonical', or 'any' that JSON has for the same value.\n"
           "on_unsupported: 'warn' admits more than the schema where it cannot be enforced, and says so in `warnings`.\n"
           "max_digits: of a number, before and after the point together.\n"
-          "SchemaError, with the JSON pointer, for what is no schema, cannot be enforced exactly or is met by no value.")
+          "SchemaError, with the JSON pointer, for what is no schema, cannot be enforced exactly or is met by no "
+          "value.")
       .def_static(
           "from_regex",
           [](std::string_view pattern, std::string_view flags, std::string_view file) {

@@ -2,6 +2,7 @@
 // twice, convert nothing and keep the GIL unless there is something to compute.
 #include "glrsampler/matcher.hpp"
 
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -102,6 +103,19 @@ void register_matcher(py::module_& module) {
       .def(
           "forced_bytes", [](MatcherObject& self) { return py::bytes(self.use().forced_bytes()); },
           "The only possible continuation, up to the first choice or the end.")
+      .def(
+          "forced_tokens",
+          [](MatcherObject& self, const std::optional<PythonTokenizer>& tokenizer, py::handle before) {
+            Matcher& m = self.use();
+            const Tokenizer& own = m.constraint().vocabulary().tokenizer();
+            return m.forced_tokens(tokenizer ? in_bytes(*tokenizer) : own, text_view(before));
+          },
+          "tokenizer"_a = py::none(), "before"_a = py::bytes(),
+          "The tokens of the only possible continuation that no later text can change.\n\n"
+          "tokenizer: cuts the continuation, from bytes to token ids; the vocabulary's own (a vocabulary from_llama "
+          "has\n"
+          "one, while its model is loaded) when None. Without any, the steps at which a single token is allowed.\n"
+          "before: the last bytes of the text so far, which can change how a tokenizer cuts what follows.")
       .def(
           "rollback", [](MatcherObject& self, std::size_t commits) { self.use().rollback(commits); }, "commits"_a,
           "Undoes the last commits; IndexError when there are fewer.")

@@ -1,5 +1,6 @@
 #include "glrsampler/sampler.hpp"
 
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -56,6 +57,14 @@ py::dict settings(SamplerObject& self) {
   return out;
 }
 
+std::string compiler() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+
 const char* dead_end_name(DeadEnd reason) {
   switch (reason) {
     case DeadEnd::None:
@@ -78,11 +87,15 @@ py::dict evidence(SamplerObject& self) {
   py::list allowed;
   for (const Evidence::Step& step : run.steps) allowed.append(step.allowed);
   py::dict out;
+  py::dict shown = settings(self);
+  // Ids of forbidden tokens would tell words.
+  shown["forbidden_tokens"] = self.sampler.params().forbidden_tokens.size();
   out["version"] = GLRSAMPLER_VERSION;
+  out["compiler"] = compiler();
   out["grammar"] = self.constraint->grammar().fingerprint();
   out["vocabulary"] = self.constraint->vocabulary().fingerprint();
   out["seed"] = self.sampler.seed();
-  out["settings"] = settings(self);
+  out["settings"] = shown;
   out["tokens"] = run.steps.size();
   out["forced"] = run.forced();
   out["allowed"] = allowed;
@@ -136,6 +149,14 @@ void register_sampler(py::module_& module) {
            "The row may be longer than the vocabulary, the rest is never chosen.")
       .def("sample_at", &sample_at, "address"_a, "count"_a,
            "The same for `count` floats at an address, such as llama_get_logits_ith returns.")
+      .def(
+          "forced_tokens",
+          [](SamplerObject& self, const PythonTokenizer& tokenizer, py::handle before, py::handle given) {
+            return self.use().forced_tokens(in_bytes(tokenizer), text_view(before), text_view(given));
+          },
+          "tokenizer"_a, "before"_a = py::bytes(), "given"_a = py::bytes(),
+          "Matcher.forced_tokens() up to the first forbidden token; none when the setting of this name is off.\n\n"
+          "given: the beginning of the continuation where it is known from elsewhere.")
       .def(
           "accept", [](SamplerObject& self, py::handle token) { return self.use().accept(token_id(token)); }, "token"_a,
           "Takes the token in; False, and no change, when it is not allowed.")

@@ -1,5 +1,6 @@
 #include "glrsampler/vocabulary.hpp"
 
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ Token& place(std::vector<Token>& tokens, std::int64_t id) {
 }
 
 std::shared_ptr<Vocabulary> make(const py::sequence& token_bytes, const std::vector<std::int64_t>& end_tokens,
-                                 const Names& special_tokens, const Names& named_tokens) {
+                                 const Names& special_tokens, const Names& named_tokens,
+                                 const std::optional<PythonTokenizer>& tokenizer) {
   std::vector<Token> tokens;
   tokens.reserve(token_bytes.size());
   for (const py::handle bytes : token_bytes) tokens.emplace_back().bytes = text_view(bytes);
@@ -43,7 +45,7 @@ std::shared_ptr<Vocabulary> make(const py::sequence& token_bytes, const std::vec
     token.control = token.end_of_generation = true;
   }
   const py::gil_scoped_release release;
-  return std::make_shared<Vocabulary>(std::move(tokens));
+  return std::make_shared<Vocabulary>(std::move(tokens), tokenizer ? in_bytes(*tokenizer) : Tokenizer());
 }
 
 const Token& at(const Vocabulary& vocabulary, py::handle token) {
@@ -59,22 +61,31 @@ py::object read(const char* module, const py::object& source) {
 
 }  // namespace
 
+// Strings would be converted to str, and need not be UTF-8.
+Tokenizer in_bytes(PythonTokenizer tokenizer) {
+  return [tokenizer = std::move(tokenizer)](std::string_view text) {
+    const py::gil_scoped_acquire held;
+    return tokenizer(py::bytes(text.data(), text.size()));
+  };
+}
+
 void register_vocabulary(py::module_& module) {
   using namespace py::literals;
   py::class_<Vocabulary, std::shared_ptr<Vocabulary>>(module, "Vocabulary",
                                                       "The bytes and kinds of a model's tokens.\n\n"
                                                       "Immutable, and shared by any number of threads and grammars.")
       .def(py::init(&make), "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
-           "named_tokens"_a = Names(),
+           "named_tokens"_a = Names(), "tokenizer"_a = py::none(),
            "tokens: the bytes each token adds to the text, by id.\n"
            "end_tokens: ids that end the generation; allowed exactly when the text is a whole sentence.\n"
            "special_tokens: names of control tokens, which no bytes reach, only a token literal of that name.\n"
            "named_tokens: names of tokens that bytes reach too.\n"
+           "tokenizer: the model's own, from bytes to token ids; Matcher.forced_tokens() cuts text with it.\n"
            "Ids beyond the tokens given extend the vocabulary. ValueError for an id that is out of range.")
       .def_static(
           "from_tokens",
           [](const py::sequence& tokens, const std::vector<std::int64_t>& end_tokens, const Names& special_tokens) {
-            return make(tokens, end_tokens, special_tokens, {});
+            return make(tokens, end_tokens, special_tokens, {}, std::nullopt);
           },
           "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
           "A vocabulary from token bytes; see the constructor.")

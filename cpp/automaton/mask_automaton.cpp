@@ -139,7 +139,7 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
   ranges.resize(kept);
   for (const auto& [from, to] : ranges) total += to - from;
   std::vector<TokenRef> literals;
-  if (at_root) machine_.first_tokens(q, literals);  // a token begins here: token literals
+  if (at_root) machine_.first_tokens(q, literals);   // a token begins here: token literals
   if (literals.empty() && total <= longest_list_) {  // the common case: no bitmap is built
     std::vector<std::uint32_t> ids;
     ids.reserve(total);

@@ -1,5 +1,6 @@
 #include "glrsampler/sampler.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <random>
@@ -129,6 +130,16 @@ TokenId Sampler::sample(std::span<const float> logits) {
 TokenId Sampler::sample(std::span<const Candidate> candidates) { return impl_->sample(candidates); }
 
 const TokenSet& Sampler::allowed() { return impl_->allowed(); }
+
+std::vector<TokenId> Sampler::forced_tokens(const Tokenizer& tokenize, std::string_view before,
+                                            std::string_view given) {
+  if (!impl_->params.forced_tokens) return {};
+  const Stopwatch watch(impl_->evidence.mask_ns);
+  std::vector<TokenId> tokens = impl_->matcher.forced_tokens(tokenize, before, given);
+  const std::vector<TokenId>& forbidden = impl_->params.forbidden_tokens;
+  tokens.erase(std::find_first_of(tokens.begin(), tokens.end(), forbidden.begin(), forbidden.end()), tokens.end());
+  return tokens;
+}
 
 bool Sampler::accept(TokenId token) {
   {

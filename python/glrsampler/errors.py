@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from .reasons import Reason
+
 
 class Error(Exception):
-    """Anything that this library refuses or cannot do."""
+    """Anything that this library refuses or cannot do; `reason` is its place in the taxonomy."""
+
+    reason: Reason = Reason.INTERNAL
 
 
 class GrammarError(Error):
@@ -13,6 +17,8 @@ class GrammarError(Error):
     `line` and `column` count from 1, columns in code points; both are 0 when there is no one place.
     `hint` says what to do, or is empty.
     """
+
+    reason = Reason.GRAMMAR
 
     def __init__(self, message: str, line: int = 0, column: int = 0, hint: str = "") -> None:
         super().__init__(message, line, column, hint)
@@ -30,6 +36,8 @@ class SchemaError(GrammarError):
     `pointer` is the JSON pointer of the cause, as a URI fragment: "#/properties/a".
     """
 
+    reason = Reason.SCHEMA
+
     def __init__(self, message: str, pointer: str = "#", hint: str = "") -> None:
         super().__init__(message, 0, 0, hint)
         self.args = (message, pointer, hint)
@@ -38,6 +46,8 @@ class SchemaError(GrammarError):
 
 class BudgetError(Error):
     """A compile would exceed one of `Limits`: `budget` is its name, `rule` the rule that was compiled."""
+
+    reason = Reason.BUDGET
 
     def __init__(self, message: str, budget: str = "", limit: int = 0, value: int = 0, rule: str = "") -> None:
         super().__init__(message, budget, limit, value, rule)
@@ -53,6 +63,8 @@ class BudgetError(Error):
 class RejectedToken(Error):
     """A token or a text that the grammar does not allow here; `offset` is the byte at which it fails."""
 
+    reason = Reason.REJECTED
+
     def __init__(self, message: str, offset: int = 0) -> None:
         super().__init__(message, offset)
         self.offset = offset
@@ -64,10 +76,16 @@ class RejectedToken(Error):
 class IncompatibleArtifact(Error):
     """A saved constraint that is damaged, of another version, or of another vocabulary."""
 
+    reason = Reason.ARTIFACT
+
 
 class VocabularyError(Error):
     """A file or model without a vocabulary that this library can read."""
 
+    reason = Reason.VOCABULARY
+
 
 class LlamaAbiError(Error):
     """llama-cpp-python is missing, or the library it loaded is not laid out as expected."""
+
+    reason = Reason.LLAMA_ABI

@@ -1,41 +1,28 @@
 """Constrained text from a llama_cpp.Llama, token by token.
 
 The loop is this library's own: logits are read where llama.cpp left them, no candidate array is built, text
-leaves as whole code points, and the key-value cache keeps what a prompt shares with the last one.
+leaves as whole code points, forced tokens are not sampled, and the key-value cache keeps what a prompt shares
+with the last one.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib.metadata
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from ._core import Sampler, Utf8Buffer
+from .decoding import Decoding
 from .errors import Error
+from .evidence import llama_cpp_version, model_identity
+from .prefix import Seam, place_prefix
+from .reasons import Reason, Status
 
 if TYPE_CHECKING:
     import llama_cpp
-
-Status = Literal["complete", "length", "cancelled", "dead_end", "error"]
-Reason = Literal[
-    "end_token",  # complete: the model ended the text where the grammar let it
-    "grammar_end",  # complete: the grammar lets nothing follow
-    "stop_string",  # complete if what stands before it is a sentence, else length
-    "max_tokens",  # length
-    "context_full",  # length
-    "cancelled",  # cancelled
-    "finished",  # dead_end: an end token was accepted before
-    "nothing_allowed",  # dead_end: no token of the vocabulary can go on
-    "all_forbidden",  # dead_end: forbidden_tokens holds all that could
-    "no_candidate_allowed",  # dead_end: of the candidates
-    "model",  # error: llama.cpp refused to evaluate
-]
 
 
 class CancelToken(Protocol):
@@ -55,8 +42,10 @@ class Event:
     tokens: tuple[int, ...]
     #: The tokens so far are a whole sentence of the grammar.
     complete: bool
-    #: How many tokens were allowed where the last one was chosen.
+    #: How many tokens were allowed where the last one was chosen; 0 where it was forced, since nobody asked.
     allowed: int = 0
+    #: The tokens were not sampled: the grammar left no choice.
+    forced: bool = False
     status: Status | None = None
     reason: Reason | None = None
     #: Bytes of a code point that was cut off by the end.
@@ -66,7 +55,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A whole generation. `tokens` leaves the end token out, `complete` says that `text` is a sentence."""
+    """A whole generation. `tokens` leaves the end token out, `complete` says that `text`, after the prefix if there
+    was one, is a sentence. `pending` are the bytes of a code point that was cut off by the end.
+    """
 
     text: str
     status: Status
@@ -85,11 +76,15 @@ def generate(
     max_tokens: int | None = None,
     stop: str | Sequence[str] = (),
     cancel: Cancel | None = None,
+    prefix: str | bytes = b"",
+    heal: bool = True,
 ) -> Result:
     """The text that `llm` writes after `prompt` under `sampler`; see `stream`."""
     texts: list[str] = []
     tokens: list[int] = []
-    for event in stream(llm, prompt, sampler, max_tokens=max_tokens, stop=stop, cancel=cancel):
+    for event in stream(
+        llm, prompt, sampler, max_tokens=max_tokens, stop=stop, cancel=cancel, prefix=prefix, heal=heal
+    ):
         texts.append(event.text)
         tokens.extend(event.tokens)
     if event.status is None or event.reason is None:
@@ -107,6 +102,8 @@ def stream(
     max_tokens: int | None = None,
     stop: str | Sequence[str] = (),
     cancel: Cancel | None = None,
+    prefix: str | bytes = b"",
+    heal: bool = True,
 ) -> Iterator[Event]:
     """Yields the text that `llm` writes after `prompt` as it comes, in events; the last one has the status.
 
@@ -115,15 +112,20 @@ def stream(
 
     Args:
         prompt: text, or tokens as they are. Texts get the model's beginning-of-sentence token.
-        max_tokens: at most so many, None for as many as the context holds.
+        max_tokens: at most so many, None for as many as the context holds. Forced tokens count.
         stop: texts that end the generation; they are left out of it.
         cancel: asked between two tokens and between two batches of the prompt.
+        prefix: text that stands already, such as the beginning of an assistant's turn. The model reads it after the
+            prompt, the constraint goes on from it, the events do not repeat it. RejectedToken (`.offset`) when the
+            grammar refuses it, ValueError when it is not whole UTF-8.
+        heal: may the prefix's last token be chosen again, where a longer token can cover it and what follows? It
+            is then the first of the tokens; the text stays as it is.
     """
-    return _Run(llm, prompt, sampler.restarted(), max_tokens, stop, cancel).events()
+    return _Run(llm, prompt, sampler.restarted(), max_tokens, stop, cancel, prefix, heal).events()
 
 
 class _Run:
-    """One generation. Tokens are evaluated when the next choice needs their logits, never after the last."""
+    """One generation."""
 
     def __init__(
         self,
@@ -133,107 +135,108 @@ class _Run:
         max_tokens: int | None,
         stop: str | Sequence[str],
         cancel: Cancel | None,
+        prefix: str | bytes,
+        heal: bool,
     ) -> None:
-        self.llm = llm
+        tokens = _prompt_tokens(llm, prompt)
+        self.prefix = prefix.encode() if isinstance(prefix, str) else prefix
+        self.seam = Seam()
+        if self.prefix:
+            self.seam = place_prefix(llm, sampler, tokens, self.prefix, heal and max_tokens != 0)
+            tokens = [*tokens, *self.seam.tokens]
+        self.decoding = Decoding(llm, sampler, tokens)
         self.sampler = sampler
         self.vocabulary = sampler.constraint.vocabulary
-        self.width = llm.n_vocab()
-        if len(self.vocabulary) > self.width:
-            raise ValueError(f"the sampler's vocabulary has {len(self.vocabulary)} tokens, the model {self.width}")
-        context = len(llm.input_ids)  # n_ctx() may be more, rounded up
-        tokens = _prompt_tokens(llm, prompt)
         self.prompt_length = len(tokens)
-        room = context - len(tokens)
-        if room <= 0:
-            raise ValueError(f"the prompt has {len(tokens)} tokens, the context {context}")
-        self.budget, self.budget_reason = _budget(room, max_tokens)
-        # What the model must have read for the next choice.
-        self.sequence = np.empty(context, dtype=np.intc)
-        self.sequence[: len(tokens)] = tokens
-        self.length = len(tokens)
+        self.budget, self.budget_reason = _budget(self.decoding.room, max_tokens)
         self.text = _Text([stop] if isinstance(stop, str) else list(stop))
+        self.skip = len(self.seam.given)  # bytes of the first tokens that stand in the prefix already
         self.ask = _as_callable(cancel)
-        self.cancelled = False
-        self.model_ms = 0.0
+        self.count = 0
+        self.reason: Reason | None = None
 
     def events(self) -> Iterator[Event]:
         started = time.perf_counter()
-        ends = frozenset(self.vocabulary.end_tokens)
-        count = 0
-        reason: Reason | None = None
-        while reason is None:
-            if self._only_end_allowed(len(ends)):
-                reason = "grammar_end"
-            elif count >= self.budget:
-                reason = self.budget_reason
-            elif not self._evaluate():
-                reason = "cancelled" if self.cancelled else "model"
+        while self.reason is None:
+            if self.decoding.only_end_allowed():
+                self.reason = Reason.GRAMMAR_END
+            elif self.count >= self.budget:
+                self.reason = self.budget_reason
             else:
-                allowed = self.sampler.allowed_count
-                token = self.sampler.sample_at(_logits_address(self.llm), self.width)
-                if token < 0:
-                    reason = self.sampler.dead_end or "nothing_allowed"
-                elif not self.sampler.accept(token):
-                    raise Error(f"token {token} was sampled but is not allowed")
-                elif token in ends:
-                    reason = "end_token"
-                else:
-                    count += 1
-                    self._append(token)
-                    piece = self.text.take(self.vocabulary.token_bytes(token))
-                    yield Event(piece, (token,), self.sampler.accepting, allowed)
-                    if self.text.stopped:
-                        reason = "stop_string"
-        yield self._last_event(reason, started)
+                yield from self._forced()
+                if self.reason is None and self.count < self.budget and not self.decoding.only_end_allowed():
+                    yield from self._sampled()
+        yield self._last_event(self.reason, started)
 
-    def _only_end_allowed(self, ends: int) -> bool:
-        return self.sampler.accepting and self.sampler.allowed_count == ends
-
-    def _append(self, token: int) -> None:
-        if self.length < len(self.sequence):
-            self.sequence[self.length] = token
-        self.length += 1
-
-    def _evaluate(self) -> bool:
-        """Has the model read the sequence, in batches, so that a long prompt can be cancelled; whether all was.
-
-        The last token is always read alone: llama.cpp's sums depend on the size of a batch, and a prompt of
-        which the cache holds all but the end must give the logits that it gave the first time.
-        """
-        last = self.length - 1
-        at = cut_back(self.llm, self.sequence[:last])
-        while at <= last:
+    def _forced(self) -> Iterator[Event]:
+        tokens = self.decoding.forced(self.seam.given)
+        if sum(len(self.vocabulary.token_bytes(token)) for token in tokens) < len(self.seam.given):
+            return
+        for token in tokens[: self.budget - self.count]:
             if self.ask():
-                self.cancelled = True
-                return False
-            end = min(at + self.llm.n_batch, max(last, at + 1))
-            started = time.perf_counter()
-            try:
-                self.llm.eval(self.sequence[at:end].tolist())
-            except RuntimeError:
-                return False
-            self.model_ms += (time.perf_counter() - started) * 1e3
-            at = end
-        return True
+                self.reason = Reason.CANCELLED
+                return
+            yield self._event(token, 0, forced=True)
+            if self.reason is not None:
+                return
+
+    def _sampled(self) -> Iterator[Event]:
+        try:
+            if not self.decoding.evaluate(self.ask):
+                self.reason = Reason.CANCELLED
+                return
+        except RuntimeError:
+            self.reason = Reason.MODEL
+            return
+        allowed = self.sampler.allowed_count
+        token = self._heal() if self.seam.given else self.decoding.choose()
+        if token < 0:
+            self.reason = Reason[(self.sampler.dead_end or Reason.NOTHING_ALLOWED).upper()]
+        elif token in self.decoding.ends:
+            self.decoding.append(token)
+            self.reason = Reason.END_TOKEN
+        else:
+            yield self._event(token, allowed, forced=False)
+
+    def _heal(self) -> int:
+        """Chooses among the tokens that begin with the prefix's last one."""
+        logits = self.decoding.logits().copy()
+        logits[np.setdiff1d(np.arange(len(logits)), self.seam.candidates)] = -np.inf
+        return self.sampler.sample(logits)
+
+    def _event(self, token: int, allowed: int, *, forced: bool) -> Event:
+        self.decoding.append(token)
+        self.count += 1
+        data = self.vocabulary.token_bytes(token)
+        skipped = min(self.skip, len(data))
+        self.skip -= skipped
+        self.seam.given = self.seam.given[skipped:]
+        piece = self.text.take(data[skipped:])
+        if self.text.stopped:
+            self.reason = Reason.STOP_STRING
+        return Event(piece, (token,), self.sampler.accepting, allowed, forced)
 
     def _last_event(self, reason: Reason, started: float) -> Event:
         rest = self.text.rest()
         complete = self.sampler.accepting
-        if reason == "stop_string":
-            complete = self.sampler.constraint.grammar.matches(self.text.written)
-        status = _status(reason, complete)
+        if reason is Reason.STOP_STRING:
+            complete = self.sampler.constraint.grammar.matches(self.prefix + self.text.written.encode())
+        status: Status = "complete" if reason is Reason.STOP_STRING and complete else reason.status
         evidence = {
             **self.sampler.evidence,
-            "model": self.llm.metadata.get("general.name", ""),
-            "llama_cpp_python": _llama_cpp_version(),
+            "model": model_identity(self.decoding.llm),
+            "llama_cpp_python": llama_cpp_version(),
             "prompt_tokens": self.prompt_length,
+            "prefix_bytes": len(self.prefix),
+            "healed": self.seam.healed,
             "invalid_bytes": self.text.buffer.invalid_bytes,
             "status": status,
-            "reason": reason,
-            "model_ms": self.model_ms,
+            "reason": reason.value,
+            "code": reason.code,
+            "model_ms": self.decoding.model_ms,
             "total_ms": (time.perf_counter() - started) * 1e3,
         }
-        return Event(rest, (), complete, 0, status, reason, self.text.buffer.pending, evidence)
+        return Event(rest, (), complete, 0, False, status, reason, self.text.buffer.pending, evidence)
 
 
 class _Text:
@@ -272,27 +275,12 @@ class _Text:
         return 0
 
 
-def _status(reason: Reason, complete: bool) -> Status:
-    match reason:
-        case "end_token" | "grammar_end":
-            return "complete"
-        case "stop_string":
-            return "complete" if complete else "length"
-        case "max_tokens" | "context_full":
-            return "length"
-        case "cancelled":
-            return "cancelled"
-        case "model":
-            return "error"
-    return "dead_end"
-
-
 def _budget(room: int, max_tokens: int | None) -> tuple[int, Reason]:
     if max_tokens is not None and max_tokens < 0:
         raise ValueError("max_tokens is negative")
     if max_tokens is None or max_tokens > room:
-        return room, "context_full"
-    return max_tokens, "max_tokens"
+        return room, Reason.CONTEXT_FULL
+    return max_tokens, Reason.MAX_TOKENS
 
 
 def _as_callable(cancel: Cancel | None) -> Callable[[], bool]:
@@ -315,30 +303,3 @@ def _prompt_tokens(llm: llama_cpp.Llama, prompt: str | bytes | Sequence[int]) ->
     if not tokens:
         raise ValueError("the prompt is empty, and the model has no token to begin with")
     return tokens
-
-
-def cut_back(llm: llama_cpp.Llama, sequence: npt.NDArray[np.intc]) -> int:
-    """Cuts what the model has read back to what it shares with `sequence`; returns how many tokens that are."""
-    cached = llm._input_ids
-    limit = min(len(cached), len(sequence))
-    differs = cached[:limit] != sequence[:limit]
-    shared = int(differs.argmax()) if differs.any() else limit
-    if shared == len(cached):
-        return shared
-    # Recurrent models cannot forget a part of what they have read.
-    if shared > 0 and llm._ctx.kv_cache_seq_rm(-1, shared, -1):
-        llm.n_tokens = shared
-        return shared
-    llm.reset()
-    return 0
-
-
-def _logits_address(llm: llama_cpp.Llama) -> int:
-    address = ctypes.cast(llm._ctx.get_logits_ith(-1), ctypes.c_void_p).value
-    if address is None:
-        raise Error("llama.cpp has no logits for the last token")
-    return address
-
-
-def _llama_cpp_version() -> str:
-    return importlib.metadata.version("llama-cpp-python")

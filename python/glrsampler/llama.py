@@ -1,14 +1,16 @@
 """`glr.Llama`: a llama_cpp.Llama whose methods take `sampler=`.
 
 Every path of llama_cpp.Llama, chat handlers and streams included, hands on what it is given as `grammar=`
-untouched to `_init_sampler`, which builds the chain of a generation. So a sampler travels as a grammar object
-that knows it, and each generation gets a link of its own: generators that run in turn do not meet.
+untouched to `generate`. So a sampler travels as a grammar object that knows it, and each generation gets a copy of
+its own: generators that run in turn do not meet. Where a draft model guesses ahead, llama_cpp's own loop runs, with
+the sampler as a link of its chain.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _abi
-from ._core import ChainSampler, Sampler
+from ._core import ChainSampler, Grammar, Sampler, Vocabulary
+from .decoding import Decoding, cut_back
 from .errors import Error
-from .generation import cut_back
+from .response_format import response_grammar
 
 if TYPE_CHECKING:
     from llama_cpp.llama_types import (
@@ -31,6 +34,16 @@ if TYPE_CHECKING:
 
 # What a chat handler would overwrite the sampler's grammar for.
 _CONFLICTS = ("response_format", "functions", "function_call", "tool_choice")
+# The sampling arguments that a sampler for response_format takes over.
+_SETTINGS = {
+    "temperature": 0.2,
+    "top_k": 40,
+    "top_p": 0.95,
+    "min_p": 0.05,
+    "repeat_penalty": 1.0,
+    "frequency_penalty": 0.0,
+    "presence_penalty": 0.0,
+}
 
 
 class SamplerGrammar(llama_cpp.LlamaGrammar):
@@ -51,8 +64,9 @@ class Llama(llama_cpp.Llama):
     """A llama_cpp.Llama whose methods take `sampler=`, a glr.Sampler.
 
     The sampler does all of the sampling: temperature and its like, given beside it, are not looked at; `seed`,
-    `logit_bias`, `logits_processor`, `stop`, `max_tokens` and `stream` work as ever. The sampler itself is not
-    moved: each call works on a copy of it, at the start of a text.
+    `logit_bias`, `logits_processor`, `stopping_criteria`, `stop`, `max_tokens`, `logprobs`, `stream` and draft models
+    work as ever; logprobs are the model's own, before any mask. The sampler itself is not moved: each call works on
+    a copy of it, at the start of a text.
     """
 
     def __call__(self, *args: Any, sampler: Sampler | None = None, **kwargs: Any) -> Any:
@@ -71,7 +85,14 @@ class Llama(llama_cpp.Llama):
         """`llama_cpp.Llama.create_chat_completion` under a sampler.
 
         ValueError beside response_format and forced tools: their grammars would replace the sampler's.
+
+        Without a sampler a `response_format` of the types json_object and json_schema is kept by this library: a
+        schema that cannot be enforced exactly is a SchemaError, never a silent fall-back to any JSON.
         """
+        response_format = kwargs.get("response_format")
+        if sampler is None and kwargs.get("grammar") is None and (grammar := response_grammar(response_format)):
+            sampler = self._sampler_for(grammar, kwargs)
+            kwargs = {**kwargs, "response_format": None}
         if sampler is not None:
             for name in _CONFLICTS:
                 if kwargs.get(name) not in (None, "none", "auto"):
@@ -86,9 +107,66 @@ class Llama(llama_cpp.Llama):
         grammar = kwargs.get("grammar")
         if not isinstance(grammar, SamplerGrammar):
             yield from super().generate(tokens, *args, **kwargs)
-        else:
+        elif self.draft_model is not None or args:
             prompt = np.array(tokens, dtype=np.intc)
             yield from self._in_turn(prompt, super().generate(tokens, *args, **kwargs), grammar)
+        else:
+            kept = [] if kwargs.get("reset", True) else self._input_ids.tolist()
+            yield from self._decode([*kept, *tokens], grammar, kwargs)
+
+    def _decode(
+        self, tokens: Sequence[int], grammar: SamplerGrammar, arguments: dict[str, Any]
+    ) -> Generator[int, Sequence[int] | None, None]:
+        """What llama_cpp's `generate` does, with forced tokens in one batch and without a candidate array."""
+        decoding = Decoding(self, grammar.sampler.restarted(), tokens)
+        processors = arguments.get("logits_processor")
+        criteria = arguments.get("stopping_criteria")
+        scores: npt.NDArray[np.float32] | None = None
+        waiting: list[int] = []  # accepted, not yielded
+        ended = False
+        while not ended:
+            if not waiting and not decoding.only_end_allowed():
+                waiting = decoding.forced()[: decoding.room]
+                for token in waiting:
+                    decoding.append(token)
+                if waiting and self._logits_all:
+                    decoding.evaluate()  # logprobs look at the rows of all
+            if not waiting:
+                if decoding.room == 0:
+                    return
+                token = -1
+                if not decoding.only_end_allowed():
+                    decoding.evaluate()
+                    scores = decoding.logits()
+                    token = decoding.choose() if processors is None else self._choose(decoding, processors, scores)
+                # A dead end, too, can only be told by the end.
+                waiting = [token if token >= 0 else (decoding.ends or [self.token_eos()])[0]]
+                ended = waiting[0] in decoding.ends or token < 0
+                if not ended:
+                    decoding.append(waiting[0])
+            seen = decoding.length - (0 if ended else len(waiting))
+            if criteria is not None and scores is not None and criteria(decoding.read[:seen], scores):
+                return
+            sent = yield waiting.pop(0)
+            if sent:
+                decoding.take_back(len(waiting))
+                waiting = []
+                for token in sent:
+                    decoding.append(token)
+
+    def _choose(self, decoding: Decoding, processors: Any, scores: npt.NDArray[np.float32]) -> int:
+        changed = scores.copy()
+        for processor in processors:
+            changed = processor(decoding.read, changed)
+        return decoding.sampler.sample(changed)
+
+    @functools.cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.from_llama(self)
+
+    def _sampler_for(self, grammar: Grammar, arguments: dict[str, Any]) -> Sampler:
+        settings = {name: arguments.get(name, value) for name, value in _SETTINGS.items()}
+        return Sampler(grammar.compile(self._vocabulary), seed=arguments.get("seed"), **settings)
 
     def _init_sampler(self, *args: Any, **kwargs: Any) -> Any:
         grammar = kwargs.get("grammar")

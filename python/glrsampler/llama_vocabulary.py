@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import _abi
 from ._core import Vocabulary
+from .decoding import tokenizer_of
 from .errors import VocabularyError
 
 if TYPE_CHECKING:
@@ -50,4 +51,4 @@ def read_vocabulary(llm: llama_cpp.Llama) -> Vocabulary:
             if attr & _USER_DEFINED:
                 named[token] = data.decode("utf-8", "replace")
         tokens.append(data)
-    return Vocabulary(tokens, end_tokens, special, named)
+    return Vocabulary(tokens, end_tokens, special, named, tokenizer_of(llm))

@@ -211,7 +211,9 @@ TEST(rollback_is_bounded_and_says_so) {
 
 TEST(budgets_of_an_eager_compile) {
   const auto grammar = Grammar::from_gbnf("root ::= \"abcdefghijklmnop\"+ [a-z]{5,9}");
-  const auto vocabulary = vocabulary_of({"a", "b", "c"});
+  std::vector<std::string> letters;
+  for (char c = 'a'; c <= 'z'; ++c) letters.emplace_back(1, c);
+  const auto vocabulary = vocabulary_of(letters);
   const auto expect = [&](Limits limits, const std::string& budget) {
     try {
       (void)Constraint::compile(grammar, vocabulary, Mode::Eager, limits);

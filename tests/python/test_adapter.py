@@ -108,8 +108,11 @@ def test_full_link_chooses_as_sample_does(letters: glr.Vocabulary) -> None:
     chain.free()
 
 
-def test_default_chain_after_a_dead_end_ends_the_generation(letters: glr.Vocabulary) -> None:
-    link = _abi.chain_sampler(sampler(letters, 'root ::= "a" "é"'), "grammar")
+def test_default_chain_after_a_dead_end_ends_the_generation() -> None:
+    # The bytes of é are there, but in no token that fits.
+    tokens = [*(bytes([byte]) for byte in range(ord("a"), ord("z"))), "éz".encode(), b"ab"]
+    vocabulary = glr.Vocabulary.from_tokens(tokens, [27], {27: "</s>"})
+    link = _abi.chain_sampler(sampler(vocabulary, 'root ::= "a" "é"'), "grammar")
     others = [lib.llama_sampler_init_top_k(40), lib.llama_sampler_init_top_p(0.95, 1),
               lib.llama_sampler_init_min_p(0.05, 1), lib.llama_sampler_init_temp(0.8),
               lib.llama_sampler_init_dist(1)]  # fmt: skip

@@ -64,6 +64,9 @@ def test_generate_cut_short_is_status_1(grammar: str) -> None:
         (("generate",), "--grammar"),
         (("check", "missing.gbnf"), "missing.gbnf"),
         (("explain", "--grammar", "-", "--text", "a", "--model", "none.gguf"), "none.gguf"),
+        (("bench", "--grammar", "-", "--model", "none.gguf"), "none.gguf"),
+        (("bench", "--grammar", "-", "--text", "-"), "standard input"),
+        (("bench", "--grammar", "-", "--passes", "1"), "--passes"),
     ],
 )
 def test_bad_input_is_status_2(arguments: tuple[str, ...], message: str) -> None:
@@ -110,6 +113,62 @@ def test_explain(grammar: str) -> None:
     assert done.returncode == 1
     assert "column 7" in done.stderr
     assert "10 allowed" in done.stdout
+
+
+def test_explain_at_a_complete_text(tmp_path: Path) -> None:
+    done = run("explain", "--grammar", "-", "--text", "ab", stdin='root ::= "a" tail\ntail ::= [b-d]* "!"?\n')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "complete: yes",
+        "bytes: '!', 'b'-'d'",
+        'terminal: "!" in rule tail, line 2',
+        "terminal: [b-d] in rule tail, line 2",
+        "terminal: the end of the text",
+        'tokens: 5 allowed: "!" "b" "c" "d" <end>',
+    ]
+
+
+def test_explain_in_tokens_of_a_model(grammar: str, model_path: Path) -> None:
+    arguments = ("explain", "--grammar", grammar, "--model", str(model_path), "--tokens", "1", "--text")
+    done = run(*arguments, '{"')
+    assert done.returncode == 0, done.stderr
+    assert 'forced: "n\\": "' in done.stdout
+    assert 'tokens: 1 allowed: "n"\n' in done.stdout
+    assert 'tokens: 10 allowed: "0" ...\n' in run(*arguments, '{"n": ').stdout
+
+
+def test_bench_along_a_text(grammar: str, tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text('{"n": 12}')
+    arguments = ("bench", "--grammar", grammar, "--text", str(text), "--passes", "2")
+    for mode in ("lazy", "eager", "background"):
+        done = run(*arguments, "--mode", mode, "--json")
+        assert done.returncode == 0, done.stderr
+        figures = json.loads(done.stdout)
+        assert figures["mode"] == mode
+        assert 1 <= figures["tokens"] <= 9
+        for name in ("first_pass_us", "warm_us"):
+            assert set(figures[name]) == {"mask", "commit", "mask + commit"}
+            for values in figures[name].values():
+                assert 0 < values["p50"] <= values["p99.9"] <= values["max"]
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert "warm: mask + commit" in done.stdout
+    text.write_text('{"n": x}')
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "line 1, column 7" in done.stderr
+
+
+def test_bench_along_random_texts(grammar: str) -> None:
+    done = run("bench", "--grammar", grammar, "--tokens", "40", "--passes", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["tokens"] == 40
+    assert figures["texts"] > 1
+    done = run("bench", "--grammar", "-", "--passes", "2", stdin='root ::= ""')
+    assert done.returncode == 2
+    assert "only the empty text" in done.stderr
 
 
 def test_version_and_help() -> None:

@@ -111,6 +111,9 @@ def test_logit_bias_comes_first(llm: glr.Llama, vocabulary: glr.Vocabulary) -> N
 
 
 def test_generators_in_turn(llm: glr.Llama, animal: glr.Sampler, vocabulary: glr.Vocabulary) -> None:
+    # A seed that does not hang on the last bits of the logits: what another generator threw out of the cache is read
+    # again in a larger batch.
+    animal = animal.restarted(30)
     digits = glr.Sampler(glr.Grammar.from_gbnf('root ::= [0-9] ("-" [0-9]){3}').compile(vocabulary), seed=5)
     calls = [
         lambda: llm.create_completion(PROMPT, sampler=animal, max_tokens=60, stream=True),
@@ -148,7 +151,7 @@ def test_events(llm: glr.Llama, animal: glr.Sampler) -> None:
     *pieces, last = events
     assert [event.status for event in pieces] == [None] * len(pieces)
     assert [event.complete for event in pieces] == [False] * (len(pieces) - 1) + [True]
-    assert all(len(event.tokens) == 1 and event.allowed > 0 for event in pieces)
+    assert all(len(event.tokens) == 1 and (event.allowed > 0 or event.forced) for event in pieces)
     assert (last.status, last.reason, last.complete, last.pending) == ("complete", "grammar_end", True, b"")
 
 
@@ -237,8 +240,9 @@ def test_prompt_prefix_is_read_once(llm: glr.Llama, animal: glr.Sampler, monkeyp
     read: list[int] = []
     evaluate = llm.eval
     monkeypatch.setattr(llm, "eval", lambda tokens: (read.append(len(tokens)), evaluate(tokens))[1])
-    glr.generate(llm, "one two three four five " + PROMPT, animal, max_tokens=1)
+    sampled = glr.Sampler(animal.constraint, seed=11, forced_tokens=False)
+    glr.generate(llm, "one two three four five " + PROMPT, sampled, max_tokens=1)
     first = read.copy()
     read.clear()
-    glr.generate(llm, "one two three four five " + PROMPT, animal, max_tokens=1)
+    glr.generate(llm, "one two three four five " + PROMPT, sampled, max_tokens=1)
     assert sum(read) == 1 < sum(first)

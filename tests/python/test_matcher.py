@@ -301,7 +301,8 @@ class TestForcedBytes:
         ],
     )
     def test_up_to_the_first_choice_or_the_end(self, grammar: str, text: bytes, forced: bytes) -> None:
-        matcher = constraint_of(grammar).matcher()
+        every_byte = glr.Vocabulary.from_tokens([bytes([byte]) for byte in range(256)], end_tokens=[256])
+        matcher = constraint_of(grammar, every_byte).matcher()
         matcher.commit_bytes(text)
         assert matcher.forced_bytes() == forced
         matcher.commit_bytes(forced)
@@ -322,7 +323,7 @@ class TestExplain:
         assert matcher.allowed_count == 2
 
     def test_byte_at_which_a_token_fails(self) -> None:
-        matcher = constraint_of('root ::= "a" "c"').matcher()
+        matcher = constraint_of('root ::= "a" [c1]').matcher()
         assert matcher.explain(id_of(b"ab")).failed_at == 1
 
     def test_every_token_can_be_asked_about(self) -> None:

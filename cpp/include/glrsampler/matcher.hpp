@@ -40,7 +40,15 @@ class Matcher {
   bool accepting() const;                    // the text so far is a whole sentence
   bool finished() const;                     // an end-of-generation token was committed
 
-  std::string forced_bytes();          // the only possible continuation, up to the first choice or the end
+  std::string forced_bytes();  // the only possible continuation, up to the first choice or the end
+  // The tokens of the only possible continuation that no later text can change: what `tokenize` makes of it after
+  // `before`, the last bytes of the text so far (any number of them). The rest of the continuation is for the model
+  // to choose: a token that it would like better may cover it and what follows. Nothing is committed.
+  // `given` is the beginning of the continuation where it is known from elsewhere; RejectedToken when it is not
+  // allowed. An empty `tokenize`: the tokens of the steps at which a single token is allowed.
+  std::vector<TokenId> forced_tokens(const Tokenizer& tokenize, std::string_view before = {},
+                                     std::string_view given = {});
+  std::vector<TokenId> forced_tokens() { return forced_tokens(constraint().vocabulary().tokenizer()); }
   void rollback(std::size_t commits);  // undo the last `commits` commits; std::out_of_range beyond them
   void reset();
   std::size_t commits() const;  // that can be rolled back

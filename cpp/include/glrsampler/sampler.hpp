@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "glrsampler/matcher.hpp"
@@ -92,6 +93,10 @@ class Sampler {
 
   // The tokens the grammar allows here: what a chain of other samplers works on. Before forbidden_tokens.
   const TokenSet& allowed();
+
+  // Matcher::forced_tokens up to the first of forbidden_tokens; none when the parameter of this name is false.
+  std::vector<TokenId> forced_tokens(const Tokenizer& tokenize, std::string_view before = {},
+                                     std::string_view given = {});
 
   bool accept(TokenId token);         // commits and records for the penalties; false: not allowed, nothing changed
   void rollback(std::size_t tokens);  // undoes the last accepted tokens; std::out_of_range beyond them

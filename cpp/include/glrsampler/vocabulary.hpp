@@ -1,6 +1,7 @@
 // Vocabulary: the bytes and kinds of a model's tokens.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +24,9 @@ struct Token {
   bool end_of_generation = false;  // allowed exactly when the text is a whole sentence
 };
 
+// A model's own tokenizer: the tokens of a UTF-8 text and nothing else, no token that begins or ends a sequence.
+using Tokenizer = std::function<std::vector<TokenId>(std::string_view)>;
+
 class Engine;
 class TokenTrie;
 
@@ -31,8 +35,8 @@ class TokenTrie;
 // vocabulary finds what the first one computed.
 class Vocabulary {
  public:
-  // Throws std::invalid_argument for a token of more than 65,535 bytes.
-  explicit Vocabulary(std::vector<Token> tokens);
+  // Throws std::invalid_argument for a token of more than 65,535 bytes. `tokenizer` may be empty.
+  explicit Vocabulary(std::vector<Token> tokens, Tokenizer tokenizer = {});
   ~Vocabulary();
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
@@ -45,8 +49,14 @@ class Vocabulary {
   // The token a literal such as `<think>` names: a named token, else a text token with these bytes.
   std::optional<TokenId> find(std::string_view text) const;
 
+  // Whether any text token holds this byte: a text with another one cannot be written.
+  bool has_byte(std::uint8_t byte) const { return bytes_[byte]; }
+
   // SHA-256 over every token's bytes, name and kind, in hex.
   const std::string& fingerprint() const { return fingerprint_; }
+
+  // Of the model that these tokens are of; empty when nobody gave one. Called by forced_tokens alone.
+  const Tokenizer& tokenizer() const { return tokenizer_; }
 
   const TokenTrie& trie() const { return *trie_; }
 
@@ -61,8 +71,10 @@ class Vocabulary {
 
  private:
   std::vector<Token> tokens_;
+  Tokenizer tokenizer_;
   std::vector<TokenId> end_tokens_;
   std::size_t longest_token_ = 0;
+  std::bitset<256> bytes_;
   std::map<std::string, TokenId, std::less<>> by_name_;
   std::string fingerprint_;
   std::unique_ptr<const TokenTrie> trie_;
