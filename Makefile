@@ -41,7 +41,7 @@ lint: $(VENV)/.lint
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 bench: $(VENV)/.installed
-	$(BIN)/python bench/sampling/step.py
+	$(BIN)/python -m bench all --out build/bench
 
 clean:
 	rm -rf build $(VENV)
@@ -50,11 +50,11 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.tools: $(VENV)/.created
+$(VENV)/.tools: $(VENV)/.created Makefile
 	$(PIP) "cmake>=3.21" ninja "nlohmann-json>=3.11"
 	touch $@
 
-$(VENV)/.lint: $(VENV)/.created
+$(VENV)/.lint: $(VENV)/.created Makefile
 	$(PIP) "ruff>=0.8" "mypy>=1.13" "clang-format==$(CLANG_FORMAT)" numpy
 	touch $@
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import glrsampler as glr
-import scenario
+
+from . import task
 
 
 class Constrained:
-    """``glrsampler.Sampler`` under one of the scenario's grammars."""
+    """``glrsampler.Sampler`` under one of the task's grammars."""
 
-    def __init__(self, step: scenario.Step, vocabulary: glr.Vocabulary, gbnf: str) -> None:
+    def __init__(self, step: task.Step, vocabulary: glr.Vocabulary, gbnf: str) -> None:
         constraint = glr.Grammar.from_gbnf(gbnf).compile(vocabulary)
         self._sampler = glr.Sampler(
             constraint,
-            temperature=scenario.TEMPERATURE,
-            top_k=scenario.TOP_K,
-            top_p=scenario.TOP_P,
-            min_p=scenario.MIN_P,
-            seed=scenario.SEED,
+            temperature=task.TEMPERATURE,
+            top_k=task.TOP_K,
+            top_p=task.TOP_P,
+            min_p=task.MIN_P,
+            seed=task.SEED,
         )
         self._logits = step.logits
 
@@ -30,5 +31,5 @@ class Constrained:
 
 def vocabulary(size: int) -> glr.Vocabulary:
     """``size`` tokens, the last of which ends the text."""
-    tokens = [scenario.token_bytes(i) for i in range(size - 1)] + [b""]
+    tokens = [task.token_bytes(i) for i in range(size - 1)] + [b""]
     return glr.Vocabulary.from_tokens(tokens, end_tokens=[size - 1])

@@ -10,7 +10,8 @@ import ctypes
 
 import llama_cpp
 import numpy as np
-import scenario
+
+from . import task
 
 _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -18,17 +19,17 @@ _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32
 class Unconstrained:
     """The array and the chain, kept between steps as llama.cpp keeps them."""
 
-    def __init__(self, step: scenario.Step) -> None:
+    def __init__(self, step: task.Step) -> None:
         self._logits = step.logits
         self._ids = np.arange(step.size, dtype=np.int32)
         self._array = np.empty(step.size, dtype=_CANDIDATE)
         self._chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
         for link in (
-            llama_cpp.llama_sampler_init_top_k(scenario.TOP_K),
-            llama_cpp.llama_sampler_init_top_p(scenario.TOP_P, 1),
-            llama_cpp.llama_sampler_init_min_p(scenario.MIN_P, 1),
-            llama_cpp.llama_sampler_init_temp(scenario.TEMPERATURE),
-            llama_cpp.llama_sampler_init_dist(scenario.SEED),
+            llama_cpp.llama_sampler_init_top_k(task.TOP_K),
+            llama_cpp.llama_sampler_init_top_p(task.TOP_P, 1),
+            llama_cpp.llama_sampler_init_min_p(task.MIN_P, 1),
+            llama_cpp.llama_sampler_init_temp(task.TEMPERATURE),
+            llama_cpp.llama_sampler_init_dist(task.SEED),
         ):
             llama_cpp.llama_sampler_chain_add(self._chain, link)
 

@@ -1,62 +1,72 @@
-"""One sampling step: from a row of logits to the next token, the same row for every contender.
+"""A constrained sampling step against llama.cpp's unconstrained one, in alternating runs.
 
-The vocabulary is synthetic: token ``i`` is ``a`` or ``b`` (even or odd) and four capitals. A text of such
-tokens is always back in the state it began in, so every step has the same mask.
+The median of the rounds' mean step, and of the ratio of ours to theirs within a round, so that a disturbance
+hits both. Without llama-cpp-python only our times are shown.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Protocol
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
+from ..figures import Cell, Report, Table
+from . import glrsampler_step, task
 
-VOCABULARY_SIZES: Final = (32_000, 128_256, 262_144)
-
-#: Share of the vocabulary that is allowed -> GBNF.
-GRAMMARS: Final = {
-    "few": 'root ::= ("aAAAA" | "bAAAA" | "aAAAB" | "bAAAB" | "aAAAC" | "bAAAC" | "aAAAD" | "bAAAD")+',
-    "half": 'root ::= ("a" [A-Z]{4})+',
-    "all": "root ::= ([ab] [A-Z]{4})+",
-}
-
-TEMPERATURE: Final = 0.8
-TOP_K: Final = 40
-TOP_P: Final = 0.95
-MIN_P: Final = 0.05
-SEED: Final = 1
-
-#: The aim of docs/design.md: time of ours over time of llama.cpp's unconstrained step.
-AIMS: Final = {"few": 1 / 20, "half": 1 / 2, "all": 1 / 2}
+DESCRIPTION: Final = "one sampling step, logits to token, against llama.cpp without a grammar"
 
 
-@dataclass(frozen=True)
-class Step:
-    """What a contender is given."""
-
-    size: int
-    logits: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, size: int) -> Step:
-        generator = np.random.default_rng(size)
-        return cls(size, generator.normal(0.0, 3.0, size).astype(np.float32))
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=20, help="a round")
+    parser.add_argument("--size", type=int, action="append", help="of the vocabulary; may be repeated")
 
 
-class Contender(Protocol):
-    """One way to do the step; ``run`` is what is timed."""
+def run(arguments: argparse.Namespace) -> Report:
+    table = Table(
+        "Microseconds a step, by the share of the vocabulary that the grammar allows.",
+        ["vocabulary", "allowed", "ours", "llama.cpp, no grammar", "ratio", "aim"],
+    )
+    figures: dict[str, dict[str, list[float]]] = {}
+    for size in arguments.size or task.VOCABULARY_SIZES:
+        step = task.Step.of(size)
+        vocabulary = glrsampler_step.vocabulary(size)
+        contenders: dict[str, task.Contender] = {}
+        if importlib.util.find_spec("llama_cpp"):
+            from . import llama_cpp_step
 
-    def run(self) -> int:
-        """Choose and accept a token."""
-        ...
+            contenders["llama.cpp"] = llama_cpp_step.Unconstrained(step)
+        for name, gbnf in task.GRAMMARS.items():
+            contenders[name] = glrsampler_step.Constrained(step, vocabulary, gbnf)
+        times = measure(contenders, arguments.rounds, arguments.steps)
+        figures[str(size)] = dict(times)
+        theirs = times.pop("llama.cpp", None)
+        for name, ours in times.items():
+            compared: list[Cell] = ["-", "-"]
+            if theirs is not None:
+                ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+                compared = [statistics.median(theirs), ratio]
+            table.rows.append([size, name, statistics.median(ours), *compared, task.AIMS[name]])
+    return Report("sampling", {"rounds": arguments.rounds, "steps": arguments.steps}, [table], figures)
 
 
-def token_bytes(i: int) -> bytes:
-    """The text of token ``i``."""
-    digits = bytearray(4)
-    rest = i // 2
-    for place in range(3, -1, -1):
-        rest, digit = divmod(rest, 26)
-        digits[place] = ord("A") + digit
-    return (b"b" if i % 2 else b"a") + bytes(digits)
+def measure(contenders: Mapping[str, task.Contender], rounds: int, steps: int) -> dict[str, list[float]]:
+    """Each contender's rounds; they take turns."""
+    for contender in contenders.values():
+        mean_step(contender, 3)
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            times[name].append(mean_step(contender, steps))
+    return times
+
+
+def mean_step(contender: task.Contender, steps: int) -> float:
+    """Microseconds a step, over `steps` steps."""
+    start = time.perf_counter_ns()
+    for _ in range(steps):
+        contender.run()
+    return (time.perf_counter_ns() - start) / steps / 1e3

@@ -1,0 +1,1 @@
+"""Benchmarks: a folder a scenario, a file a contender. `python -m bench --help` lists them."""

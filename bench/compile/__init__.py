@@ -1,0 +1,1 @@
+"""How long until the first mask of a large grammar."""

@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT city, sum(price) AS total FROM sales WHERE price > -2.5 / 3 GROUP BY city) totals INNER JOIN cities c ON c.name = totals.city WHERE total >= (SELECT max(price) FROM sales) AND c.size IS NOT NULL;

@@ -1,0 +1,1 @@
+"""Long generations and deep nesting."""

@@ -1,0 +1,1 @@
+"""What forced tokens gain on grammars with the shape of a schema."""

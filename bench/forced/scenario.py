@@ -1,0 +1,148 @@
+"""Tokens a second on twenty schema-shaped grammars: the model alone, under llama.cpp's grammar, and under ours with and
+without forced tokens, in turns on one loaded model.
+
+Counted from the first evaluation after the prompt's on. The model alone writes as many tokens as ours did. The texts
+with and without forcing are compared too: how often each sampled value came, and how many tokens a text has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import glrsampler as glr
+import llama_cpp
+
+from .. import options
+from ..figures import Cell, Report, Table
+from . import task
+
+DESCRIPTION: Final = "what forced tokens gain on schema-shaped grammars"
+SETTINGS: Final[dict[str, Any]] = {"temperature": 0.8, "top_k": 40, "top_p": 0.95, "min_p": 0.05}
+LIMIT: Final = 160
+OURS: Final = "glrsampler"
+
+# Writes one text; returns its tokens and the seconds they took.
+Run = Callable[[task.Task, int], tuple[int, float, str]]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    options.add_vocabulary(parser, "demo")
+    parser.add_argument("--rounds", type=int, default=3, help="with a seed of its own each (default: 3)")
+    parser.add_argument("--grammars", type=int, default=20, help="the first so many (default: all 20)")
+    parser.add_argument("--threads", type=int, default=2, help="of llama.cpp (default: 2)")
+
+
+def run(arguments: argparse.Namespace) -> Report:
+    speed = Table(
+        "Tokens a second over all grammars, median over the rounds, and of the ratio within a round.",
+        ["model", "contender", "tokens/s", "of unconstrained", "of llama.cpp's grammar", "tokens of a text", "forced"],
+    )
+    texts = Table(
+        "The texts with and without forcing, one of each for every grammar and seed.",
+        ["model", "texts", "equal", "tokens with", "tokens without"],
+    )
+    report = Report("forced", {"threads": arguments.threads, "rounds": arguments.rounds}, [speed, texts], {})
+    for path in options.chosen_vocabularies(arguments):
+        threads = arguments.threads
+        llm = glr.Llama(model_path=path, n_ctx=1024, n_threads=threads, n_threads_batch=threads, verbose=False)
+        measured = measure(llm, task.tasks()[: arguments.grammars], arguments.rounds)
+        report.figures[path.rsplit("/", 1)[-1]] = measured.speeds
+        speed.rows += measured.speed_rows(path.rsplit("/", 1)[-1])
+        texts.rows.append([path.rsplit("/", 1)[-1], *measured.text_row()])
+    return report
+
+
+class Measured:
+    """Tokens a second by contender and round, and the texts."""
+
+    def __init__(self) -> None:
+        self.speeds: dict[str, list[float]] = {}
+        self.lengths: dict[str, list[int]] = {}
+        self.texts: dict[str, list[str]] = {}
+        self.forced = 0
+
+    def speed_rows(self, model: str) -> list[list[Cell]]:
+        rows: list[list[Cell]] = []
+        for name, values in self.speeds.items():
+            ratios = [
+                statistics.median(a / b for a, b in zip(values, self.speeds[base], strict=True))
+                for base in ("unconstrained", "llama.cpp's grammar")
+            ]
+            share = self.forced / sum(self.lengths[name]) if name == OURS else 0.0
+            rows.append([model, name, statistics.median(values), *ratios, statistics.mean(self.lengths[name]), share])
+        return rows
+
+    def text_row(self) -> list[Cell]:
+        ours, plain = self.texts[OURS], self.texts[f"{OURS}, nothing forced"]
+        equal = sum(a == b for a, b in zip(ours, plain, strict=True))
+        lengths = [statistics.mean(self.lengths[name]) for name in (OURS, f"{OURS}, nothing forced")]
+        return [len(ours), equal, *lengths]
+
+
+def measure(llm: glr.Llama, tasks: list[task.Task], rounds: int) -> Measured:
+    vocabulary = glr.Vocabulary.from_llama(llm)
+    constraints = {t.name: glr.Grammar.from_gbnf(t.gbnf).compile(vocabulary) for t in tasks}
+    measured = Measured()
+    length = dict.fromkeys(constraints, LIMIT)
+
+    def ours(forced: bool) -> Run:
+        def write(t: task.Task, seed: int) -> tuple[int, float, str]:
+            sampler = glr.Sampler(constraints[t.name], seed=seed, forced_tokens=forced, **SETTINGS)
+            began = time.perf_counter()
+            result = glr.generate(llm, t.prompt(), sampler, max_tokens=LIMIT)
+            seconds = time.perf_counter() - began
+            if forced:
+                length[t.name] = len(result.tokens)
+                measured.forced += result.evidence["forced"]
+            return len(result.tokens), seconds, result.text
+
+        return write
+
+    def llama(constrained: bool) -> Run:
+        def write(t: task.Task, seed: int) -> tuple[int, float, str]:
+            grammar = llama_cpp.LlamaGrammar.from_string(t.gbnf, verbose=False) if constrained else None
+            ids = llm.tokenize(t.prompt().encode(), special=True)
+            llm.set_seed(seed)
+            limit = LIMIT if constrained else length[t.name]
+            count = 0
+            began = time.perf_counter()
+            settings = {"temp" if name == "temperature" else name: value for name, value in SETTINGS.items()}
+            for token in llm.generate(ids, grammar=grammar, **settings):
+                ended = llama_cpp.llama_vocab_is_eog(llm._model.vocab, token)
+                if ended and constrained:
+                    break
+                count += 1
+                if count == limit:
+                    break
+            return count, time.perf_counter() - began, ""
+
+        return write
+
+    contenders = {
+        OURS: ours(True),
+        f"{OURS}, nothing forced": ours(False),
+        "unconstrained": llama(False),
+        "llama.cpp's grammar": llama(True),
+    }
+    for name in contenders:
+        measured.speeds[name], measured.lengths[name], measured.texts[name] = [], [], []
+    for seed in range(rounds):
+        counts, seconds = dict.fromkeys(contenders, 0), dict.fromkeys(contenders, 0.0)
+        for t in tasks:
+            print(f"forced: round {seed + 1}: {t.name}", file=sys.stderr)
+            llm.reset()
+            llm.eval(llm.tokenize(t.prompt().encode(), special=True)[:-1])  # each finds the prompt read
+            for name, write in contenders.items():
+                count, took, text = write(t, seed)
+                counts[name] += count
+                seconds[name] += took
+                measured.lengths[name].append(count)
+                measured.texts[name].append(text)
+        for name in contenders:
+            measured.speeds[name].append(counts[name] / seconds[name])
+    return measured

@@ -1,0 +1,1 @@
+"""Mask and commit over texts: distributions, compile times, memory; beside peers, answers compared."""

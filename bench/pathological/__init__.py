@@ -1,0 +1,1 @@
+"""What parsers choke on: tokens that hide much parsing, ambiguity, long texts."""

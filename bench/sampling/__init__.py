@@ -1,0 +1,1 @@
+"""One sampling step, from logits to a token."""
