@@ -112,6 +112,13 @@ void register_grammar(py::module_& module) {
           [](const std::vector<std::string>& choices) { return holder(Grammar::from_choices(choices)); }, "choices"_a,
           "Exactly these texts. GrammarError when there is none.")
       .def_static(
+          "from_lark",
+          [](std::string_view, std::string_view) -> std::shared_ptr<Grammar> {
+            throw GrammarError("this version reads no Lark grammars", 0, 0,
+                               "write it as GBNF: left recursion and ambiguity are fine there");
+          },
+          "text"_a, "start"_a = "start", "Always a GrammarError: this version reads no Lark grammars.")
+      .def_static(
           "from_file",
           [](const py::object& path) { return py::module_::import("glrsampler.files").attr("read_grammar")(path); },
           "path"_a, "Reads a grammar file; its ending says which kind it is.")

@@ -249,10 +249,15 @@ GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::
 
 void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
   const ByteSet writable = writable_bytes(vocabulary);
+  const ByteSet every_byte = writable_bytes(nullptr);
   const std::vector<bool> unwritable = unwritable_nodes(g, writable);
-  const std::vector<bool> productive = productive_nodes(g, unwritable);
-  if (!unwritable.empty() && !productive[static_cast<std::size_t>(g.rule(g.root()).body)])
-    throw missing_byte(g, writable, unwritable, productive);
+  // Only a grammar without any sentence left is refused: which sentences a vocabulary can write is not a property of
+  // the language, and text that is given, not sampled, may hold what no token does.
+  if (!unwritable.empty()) {
+    const std::vector<bool> written = productive_nodes(g, unwritable);
+    if (!written[static_cast<std::size_t>(g.rule(g.root()).body)]) throw missing_byte(g, writable, unwritable, written);
+  }
+  const std::vector<bool> productive = productive_nodes(g);
   const std::vector<bool> nullable = nullable_nodes(g);
   ExpressionStore& t = rules.terms;
   rules.bodies.assign(g.rules().size(), kNothing);
@@ -271,7 +276,7 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         break;
       case NodeKind::CodePoints: {
         std::vector<ExprId> pieces;
-        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, writable, pieces);
+        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, every_byte, pieces);
         e = t.alternation(std::move(pieces));
         break;
       }

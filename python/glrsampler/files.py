@@ -12,6 +12,8 @@ from .errors import GrammarError
 # What reads a file, by its ending: the text and the name for messages.
 _READERS: dict[str, Callable[[str, str], Grammar]] = {
     ".gbnf": lambda text, file: Grammar.from_gbnf(text, file=file),
+    ".json": lambda text, file: Grammar.from_json_schema(text, file=file),
+    ".lark": lambda text, file: Grammar.from_lark(text),
 }
 
 
