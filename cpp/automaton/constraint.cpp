@@ -83,6 +83,7 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
                                                       std::shared_ptr<const Vocabulary> vocabulary, Mode mode,
                                                       const Limits& limits) {
   const auto began = Clock::now();
+  if (limits.max_nesting != 0) throw Error("Limits.max_nesting is not enforced by this version: leave it 0");
   auto impl = std::make_shared<Impl>();
   impl->grammar = std::move(grammar);
   impl->vocabulary = std::move(vocabulary);

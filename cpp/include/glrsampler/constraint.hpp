@@ -16,7 +16,7 @@ struct Limits {
   std::uint64_t max_transitions = 524'288;
   std::uint64_t max_bytes = 134'217'728;
   double max_compile_seconds = 60.0;
-  std::uint32_t max_nesting = 0;  // open frames at once; 0: unlimited
+  std::uint32_t max_nesting = 0;  // 0: unlimited; nothing else yet, an Error says so
 };
 
 enum class Mode : std::uint8_t { Lazy, Eager, Background };
