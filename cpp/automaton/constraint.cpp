@@ -54,20 +54,24 @@ void fill_in_background(Constraint::Impl& impl) {
   const sched_param idle{};
   sched_setscheduler(0, SCHED_IDLE, &idle);  // of this thread; inference comes first
 #endif
-  const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
-  Filler filler(impl.engine->machine(), *masks, impl.root,
-                static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
-  while (!impl.stop && !masks->full() && filler.states() <= impl.limits.max_states &&
-         filler.transitions() <= impl.limits.max_transitions) {
-    switch (filler.step(true)) {
-      case Filler::Progress::Done:
-        return;
-      case Filler::Progress::GaveWay:
-        std::this_thread::yield();
-        break;
-      case Filler::Progress::More:
-        break;
+  try {
+    const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
+    Filler filler(impl.engine->machine(), *masks, impl.root,
+                  static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+    while (!impl.stop && !masks->full() && filler.states() <= impl.limits.max_states &&
+           filler.transitions() <= impl.limits.max_transitions) {
+      switch (filler.step(true)) {
+        case Filler::Progress::Done:
+          return;
+        case Filler::Progress::GaveWay:
+          std::this_thread::yield();
+          break;
+        case Filler::Progress::More:
+          break;
+      }
     }
+  } catch (const Error&) {
+    // A budget inside the machine: whoever needs the entry hears of it.
   }
 }
 

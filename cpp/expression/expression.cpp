@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string_view>
 
 #include "support/hash.hpp"
@@ -186,12 +187,14 @@ ExprId ExpressionStore::alternation(std::vector<ExprId> members) {
   for (ExprId m : members) gather(m, flat);
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-  return factored(std::move(flat), 0);
+  std::map<std::vector<ExprId>, ExprId> done;
+  return factored(std::move(flat), 0, done);
 }
 
 // `members`: flat, ascending, distinct. h x | h y = h (x | y) for equal first factors h, then
 // [ab] x | [cd] x = [abcd] x for byte sets.
-ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth) {
+ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth,
+                                 std::map<std::vector<ExprId>, ExprId>& done) {
   if (members.empty()) return kNothing;
   if (members.size() == 1) return members[0];
   struct Part {
@@ -237,7 +240,13 @@ ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth) {
     for (ExprId r : rests) gather(r, flat);
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-    ExprId rest = factored(std::move(flat), depth + 1);
+    // Branches of a shared term meet again: each set of rests is factored once, else their number can double a level.
+    auto known = done.find(flat);
+    if (known == done.end()) {
+      const ExprId factored_rest = factored(flat, depth + 1, done);
+      known = done.emplace(std::move(flat), factored_rest).first;
+    }
+    ExprId rest = known->second;
     for (std::size_t k = prefix.size(); k-- > 1;) rest = concat(prefix[k], rest);
     grouped.push_back({prefix[0], rest, concat(prefix[0], rest)});
   }

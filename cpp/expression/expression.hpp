@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -138,7 +139,7 @@ class ExpressionStore {
   ExprId intern_alternation(std::vector<ExprId> members);
   // A term of the kind over a list that is sorted and has no duplicates.
   ExprId intern_list(ExprKind kind, std::vector<ExprId> list);
-  ExprId factored(std::vector<ExprId> members, unsigned depth);
+  ExprId factored(std::vector<ExprId> members, unsigned depth, std::map<std::vector<ExprId>, ExprId>& done);
   void gather(ExprId id, std::vector<ExprId>& members) const;
 
   ChunkedVector<Expr> terms_;

@@ -257,3 +257,20 @@ TEST(threads_share_a_constraint) {
   for (std::thread& t : threads) t.join();
   for (const std::string& own : masks) CHECK(own == masks[0]);
 }
+
+// Each level can go on in two ways that meet again: 2^60 paths, 60 different sets of rests.
+TEST(alternatives_that_meet_again_are_factored_once) {
+  std::string grammar = "root ::= x0 | y0\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string next = std::to_string(i + 1);
+    for (const std::string letter : {"x", "y"}) {
+      grammar += letter + std::to_string(i) + " ::= \"a\" (x" + next + " | y" + next + ") | \"b\" (y" + next + " | x" +
+                 next + ")\n";
+    }
+  }
+  grammar += "x60 ::= \"a\"\ny60 ::= \"b\"\n";
+  Matcher m(compiled(grammar, {"a", "b", "abab"}, Mode::Eager));
+  for (int i = 0; i < 15; ++i) CHECK(m.try_commit(2));
+  CHECK(m.try_commit(1));
+  CHECK(m.accepting());
+}
