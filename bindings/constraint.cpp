@@ -1,8 +1,12 @@
 #include "glrsampler/constraint.hpp"
 
+#include <pybind11/stl/filesystem.h>
+
 #include <array>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "bindings.hpp"
 
@@ -17,6 +21,20 @@ std::string repr(const Limits& l) {
          ", max_transitions=" + std::to_string(l.max_transitions) + ", max_bytes=" + std::to_string(l.max_bytes) +
          ", max_compile_seconds=" + py::cast<std::string>(py::repr(py::float_(l.max_compile_seconds))) +
          ", max_nesting=" + std::to_string(l.max_nesting) + ")";
+}
+
+// With the GIL released; what the file system refuses is the OSError that Python's own open() raises.
+template <typename Run>
+auto with_file(const std::string& path, Run&& run) {
+  try {
+    const py::gil_scoped_release release;
+    return run();
+  } catch (const std::system_error& e) {
+    // OSError picks FileNotFoundError and the like by the number.
+    const auto error = py::reinterpret_borrow<py::object>(PyExc_OSError)(e.code().value(), e.code().message(), path);
+    PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
+    throw py::error_already_set();
+  }
 }
 
 }  // namespace
@@ -63,6 +81,24 @@ void register_constraint(py::module_& module) {
           "matcher",
           [](std::shared_ptr<Constraint> self) { return std::make_unique<MatcherObject>(Matcher(std::move(self))); },
           "A matcher at the start of a text.")
+      .def(
+          "save",
+          [](const Constraint& self, const std::filesystem::path& path) {
+            with_file(path.string(), [&] { self.save(path.string()); });
+          },
+          "path"_a,
+          "Writes the grammar and what has been computed of the masks: everything, after an eager compile.\n\n"
+          "The file appears whole or not at all. OSError when it cannot be written.")
+      .def_static(
+          "load",
+          [](const std::filesystem::path& path, std::shared_ptr<Vocabulary> vocabulary) {
+            return with_file(path.string(),
+                             [&] { return holder(Constraint::load(path.string(), std::move(vocabulary))); });
+          },
+          "path"_a, "vocabulary"_a,
+          "A saved constraint, for the vocabulary that it was made for.\n\n"
+          "IncompatibleArtifact for a file that is damaged, of another version or of another vocabulary. Load only\n"
+          "files that you would take a grammar from.")
       .def_property_readonly("vocabulary", &Constraint::vocabulary, py::return_value_policy::reference_internal)
       .def_property_readonly("grammar", &Constraint::grammar, py::return_value_policy::reference_internal)
       .def_property_readonly("stats", &Constraint::stats);

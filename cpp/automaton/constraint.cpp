@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "automaton/artifact.hpp"
 #include "automaton/fill.hpp"
+#include "support/file.hpp"
 
 #ifdef __linux__
 #include <sched.h>
@@ -80,6 +82,17 @@ void fill_in_background(Constraint::Impl& impl) {
 Constraint::Constraint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Constraint::~Constraint() = default;
 
+// What is the same for a compiled and a loaded one.
+std::shared_ptr<const Constraint> Constraint::ready(std::shared_ptr<Impl> impl,
+                                                    std::chrono::steady_clock::time_point began) {
+  const auto& nodes = impl->grammar->nodes();
+  impl->token_literals =
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.kind == NodeKind::Token; });
+  if (impl->mode == Mode::Background) impl->filler = std::thread(fill_in_background, std::ref(*impl));
+  impl->compile_ms = seconds_since(began) * 1e3;
+  return std::shared_ptr<const Constraint>(new Constraint(std::move(impl)));
+}
+
 const Grammar& Constraint::grammar() const { return *impl_->grammar; }
 const Vocabulary& Constraint::vocabulary() const { return *impl_->vocabulary; }
 
@@ -98,14 +111,22 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
     return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
   });
   impl->root = impl->engine->lower(*impl->grammar);
-  const auto& nodes = impl->grammar->nodes();
-  impl->token_literals =
-      std::any_of(nodes.begin(), nodes.end(), [](const Node& n) { return n.kind == NodeKind::Token; });
   if (mode == Mode::Eager) fill_eagerly(*impl, began);
-  if (mode == Mode::Background) impl->filler = std::thread(fill_in_background, std::ref(*impl));
-  impl->compile_ms = seconds_since(began) * 1e3;
-  return std::shared_ptr<const Constraint>(new Constraint(std::move(impl)));
+  return ready(std::move(impl), began);
 }
+
+std::shared_ptr<const Constraint> Constraint::load(const std::string& path,
+                                                   std::shared_ptr<const Vocabulary> vocabulary) {
+  const auto began = Clock::now();
+  const std::string bytes = read_file(path);
+  try {
+    return ready(read_artifact(bytes, std::move(vocabulary)), began);
+  } catch (const IncompatibleArtifact& e) {
+    throw IncompatibleArtifact(path + ": " + e.what());
+  }
+}
+
+void Constraint::save(const std::string& path) const { replace_file(path, write_artifact(*impl_)); }
 
 ConstraintStats Constraint::stats() const {
   Engine& engine = *impl_->engine;

@@ -19,6 +19,7 @@ class Engine {
   Engine(const Vocabulary* vocabulary, std::size_t max_bytes) : vocabulary_(vocabulary), max_bytes_(max_bytes) {}
 
   Machine& machine() { return machine_; }
+  const RuleIndex& rules() const { return rules_; }  // under the machine's mutex
   std::size_t max_bytes() const { return max_bytes_; }
 
   // The mask automaton in use: a fresh one when the last is full.

@@ -133,11 +133,21 @@ Filler::Progress Filler::step(bool give_way) {
     }
     return Progress::More;
   }
-  if (to_explore_.empty()) return Progress::Done;
+  return explore_next() ? Progress::More : Progress::Done;
+}
+
+bool Filler::explore_next() {
+  if (to_explore_.empty()) return false;
   const ExprId state = to_explore_.front();
   to_explore_.pop_front();
   explore(state);
-  return Progress::More;
+  return true;
+}
+
+std::unordered_set<ExprId> Filler::found() const {
+  std::unordered_set<ExprId> states;
+  for (const auto& [state, place] : places_) states.insert(state);
+  return states;
 }
 
 }  // namespace glr

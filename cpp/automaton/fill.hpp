@@ -15,6 +15,7 @@
 #include <deque>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "automaton/engine.hpp"
@@ -29,6 +30,10 @@ class Filler {
   // One state explored or one entry filled. With `give_way` an entry is given up, to be tried again, when
   // somebody waits for the machine.
   Progress step(bool give_way);
+
+  // Explores one state and fills nothing. False: all are explored.
+  bool explore_next();
+  std::unordered_set<ExprId> found() const;  // states and frames
 
   std::uint64_t states() const { return explored_; }
   std::uint64_t transitions() const { return transitions_; }

@@ -31,7 +31,8 @@ MaskAutomaton::MaskAutomaton(Machine& machine, const Vocabulary& vocabulary, std
                              std::uint32_t generation)
     : machine_(machine),
       trie_(vocabulary.trie()),
-      words_(static_cast<std::uint32_t>((vocabulary.size() + 31) / 32)),
+      tokens_(static_cast<std::uint32_t>(vocabulary.size())),
+      words_((tokens_ + 31) / 32),
       longest_list_(words_ / kBitmapOverList),
       longest_token_(static_cast<std::uint32_t>(vocabulary.longest_token())),
       max_bytes_(max_bytes),

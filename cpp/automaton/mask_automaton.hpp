@@ -31,11 +31,13 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "automaton/stack.hpp"
 #include "expression/machine.hpp"
 #include "glrsampler/token_set.hpp"
+#include "support/bytes.hpp"
 #include "support/concurrent.hpp"
 #include "vocabulary/trie.hpp"
 
@@ -63,6 +65,19 @@ class MaskAutomaton {
 
   // The same for a background thread: gives up, with nothing kept, when somebody waits for the machine.
   bool fill(ExprId q, ResidualId residual, Visit& out);
+
+  // The saved form (saved_masks.cpp); the caller holds the machine's mutex. The entries of these states that are
+  // there; what says them, terms by their numbers; and the way back, where terms are by number and Malformed is thrown
+  // for what no automaton of this vocabulary writes.
+  struct Entry {
+    ExprId state;
+    ResidualId residual;
+    Visit visit;
+  };
+  std::vector<Entry> entries_of(const std::unordered_set<ExprId>& states) const;
+  void write(std::span<const Entry> entries, const std::unordered_map<ExprId, std::uint32_t>& terms,
+             ByteWriter& out) const;
+  void read(std::span<const ExprId> terms, ByteReader& in);
 
   SetId unite(SetId x, SetId y);
   const TokenSet& set(SetId id) const { return sets_[id]; }
@@ -116,10 +131,13 @@ class MaskAutomaton {
   SetId intern(TokenSet::Form form, std::vector<std::uint32_t> data, std::uint32_t count);
   SetId set_of(Found& found, ExprId q, bool at_root);
   ResidualId intern(Residual residual);
+  SetId read_set(ByteReader& in);
+  ResidualId read_residual(ByteReader& in);
 
   Machine& machine_;
   const TokenTrie& trie_;
-  std::uint32_t words_;
+  std::uint32_t tokens_;        // of the vocabulary
+  std::uint32_t words_;         // of a bitmap of them
   std::uint32_t longest_list_;  // members of a set kept as a list
   std::uint32_t longest_token_;
   std::size_t max_bytes_;

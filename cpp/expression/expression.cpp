@@ -102,17 +102,69 @@ ExprId ExpressionStore::intern(Expr e) {
     const Expr& o = terms_[it->second];
     if (o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max) return it->second;
   }
-  for (ExprId operand : operands(e)) {
-    // What a counter under an intersection or a complement allows is no matter of its bound alone.
-    e.counted = e.counted || (terms_[operand].counted && e.kind != ExprKind::Not);
-    e.calls = e.calls || terms_[operand].calls;
-    e.boolean = e.boolean || terms_[operand].boolean;
-  }
+  describe(e);
   const auto id = static_cast<ExprId>(terms_.size());
   e.trailing_star = e.kind == ExprKind::Star ? id : e.kind == ExprKind::Concat ? terms_[e.b].trailing_star : kNothing;
   terms_.push_back(e);
   term_index_.emplace(h, id);
   return id;
+}
+
+void ExpressionStore::describe(Expr& e) const {
+  // What a counter under an intersection or a complement allows is no matter of its bound alone.
+  const bool boolean = e.kind == ExprKind::And || e.kind == ExprKind::Not;
+  e.boolean = boolean;
+  for (ExprId operand : operands(e)) {
+    const Expr& x = terms_[operand];
+    e.counted = e.counted || (x.counted && !boolean);
+    e.calls = e.calls || x.calls;
+    e.boolean = e.boolean || x.boolean;
+  }
+  switch (e.kind) {
+    case ExprKind::Nothing:
+      break;
+    case ExprKind::Empty:
+      e.nullable = true;
+      break;
+    case ExprKind::Call:
+      e.calls = true;
+      [[fallthrough]];
+    case ExprKind::Bytes:
+    case ExprKind::Token:
+      e.head_depth = 1;
+      break;
+    case ExprKind::Concat: {
+      const Expr& x = terms_[e.a];
+      const Expr& y = terms_[e.b];
+      e.nullable = x.nullable && y.nullable;
+      e.head_depth = deeper(x.nullable ? std::max(x.head_depth, y.head_depth) : x.head_depth);
+      e.size = add_sizes(x.size, y.size);
+      break;
+    }
+    case ExprKind::Alternation:
+    case ExprKind::And:
+      e.nullable = e.kind == ExprKind::And;
+      e.size = 0;
+      for (ExprId member : operands(e)) {
+        const Expr& x = terms_[member];
+        e.nullable = e.kind == ExprKind::And ? e.nullable && x.nullable : e.nullable || x.nullable;
+        e.size = add_sizes(e.size, x.size);
+        e.head_depth = std::max(e.head_depth, deeper(x.head_depth));
+      }
+      break;
+    case ExprKind::Star:
+    case ExprKind::Repeat:
+    case ExprKind::Endless:
+    case ExprKind::Not: {
+      const Expr& x = terms_[e.a];
+      const bool repeat = e.kind == ExprKind::Repeat;
+      e.nullable = e.kind == ExprKind::Star || (repeat && e.min == 0) || (e.kind == ExprKind::Not && !x.nullable);
+      e.counted = e.counted || (repeat && (e.max == kNoMax ? e.min : e.max) > kSmallBound);
+      e.head_depth = deeper(x.head_depth);
+      e.size = add_sizes(x.size, 1);
+      break;
+    }
+  }
 }
 
 ExprId ExpressionStore::bytes(const ByteSet& set) {
@@ -128,7 +180,7 @@ ExprId ExpressionStore::bytes(const ByteSet& set) {
     sets_.push_back(set);
     set_index_.emplace(h, index);
   }
-  return intern({.kind = ExprKind::Bytes, .head_depth = 1, .a = index});
+  return intern({.kind = ExprKind::Bytes, .a = index});
 }
 
 ExprId ExpressionStore::literal(std::string_view text) {
@@ -158,14 +210,7 @@ ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
     if (rest == kAnything && terms_[h].nullable) continue;
     if (h == rest && terms_[h].kind == ExprKind::Star) continue;  // x* x* = x*
     if (terms_[h].kind == ExprKind::Star && leading_star(rest) == h) continue;
-    const Expr& x = terms_[h];
-    const Expr& y = terms_[rest];
-    rest = intern({.kind = ExprKind::Concat,
-                   .nullable = x.nullable && y.nullable,
-                   .head_depth = deeper(x.nullable ? std::max(x.head_depth, y.head_depth) : x.head_depth),
-                   .size = add_sizes(x.size, y.size),
-                   .a = h,
-                   .b = rest});
+    rest = intern({.kind = ExprKind::Concat, .a = h, .b = rest});
   }
   return rest;
 }
@@ -299,19 +344,10 @@ ExprId ExpressionStore::intern_list(ExprKind kind, std::vector<ExprId> list) {
     const Expr& o = terms_[it->second];
     if (o.kind == kind && lists_[o.a] == list) return it->second;
   }
-  Expr e{.kind = kind, .nullable = all, .boolean = all};
+  Expr e{.kind = kind};
   e.b = static_cast<std::uint32_t>(list.size());
-  e.size = 0;
-  for (ExprId m : list) {
-    const Expr& x = terms_[m];
-    e.nullable = all ? e.nullable && x.nullable : e.nullable || x.nullable;
-    e.counted = !all && (e.counted || x.counted);
-    e.calls = e.calls || x.calls;
-    e.boolean = e.boolean || x.boolean;
-    e.size = add_sizes(e.size, x.size);
-    e.head_depth = std::max(e.head_depth, deeper(x.head_depth));
-  }
   e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(list)));
+  describe(e);
   const auto id = static_cast<ExprId>(terms_.push_back(e));
   term_index_.emplace(h, id);
   return id;
@@ -331,12 +367,7 @@ ExprId ExpressionStore::star(ExprId x) {
   if (simpler) x = alternation(std::move(members));
   if (terms_[x].nullable) x = nonempty(x);
   if (x == kNothing) return kEmpty;
-  const Expr& e = terms_[x];
-  return intern({.kind = ExprKind::Star,
-                 .nullable = true,
-                 .head_depth = deeper(e.head_depth),
-                 .size = add_sizes(e.size, 1),
-                 .a = x});
+  return intern({.kind = ExprKind::Star, .a = x});
 }
 
 ExprId ExpressionStore::repeat(ExprId x, std::uint32_t min, std::uint32_t max) {
@@ -349,32 +380,18 @@ ExprId ExpressionStore::repeat(ExprId x, std::uint32_t min, std::uint32_t max) {
   if (max == kNoMax && min == 0) return star(x);
   if (max == kNoMax && min == 1) return concat(x, star(x));
   if (max == 1) return min == 1 ? x : optional(x);
-  const Expr& e = terms_[x];
-  const std::uint32_t bound = max == kNoMax ? min : max;
-  return intern({.kind = ExprKind::Repeat,
-                 .nullable = min == 0,
-                 .counted = bound > kSmallBound,
-                 .head_depth = deeper(e.head_depth),
-                 .size = add_sizes(e.size, 1),
-                 .a = x,
-                 .min = min,
-                 .max = max});
+  return intern({.kind = ExprKind::Repeat, .a = x, .min = min, .max = max});
 }
 
-ExprId ExpressionStore::endless(ExprId x) {
-  const Expr& e = terms_[x];
-  return intern({.kind = ExprKind::Endless, .head_depth = deeper(e.head_depth), .size = add_sizes(e.size, 1), .a = x});
-}
+ExprId ExpressionStore::endless(ExprId x) { return intern({.kind = ExprKind::Endless, .a = x}); }
 
-ExprId ExpressionStore::call(std::uint32_t rule) {
-  return intern({.kind = ExprKind::Call, .calls = true, .head_depth = 1, .a = rule});
-}
+ExprId ExpressionStore::call(std::uint32_t rule) { return intern({.kind = ExprKind::Call, .a = rule}); }
 
 ExprId ExpressionStore::token(TokenRef ref) {
   std::uint32_t index = 0;
   while (index < tokens_.size() && !(tokens_[index] == ref)) ++index;
   if (index == tokens_.size()) tokens_.push_back(ref);
-  return intern({.kind = ExprKind::Token, .head_depth = 1, .a = index});
+  return intern({.kind = ExprKind::Token, .a = index});
 }
 
 ExprId ExpressionStore::nonempty(ExprId id) {
@@ -465,12 +482,36 @@ ExprId ExpressionStore::complement(ExprId x) {
   if (x == kAnything) return kNothing;
   const Expr& e = terms_[x];
   if (e.kind == ExprKind::Not) return e.a;
-  return intern({.kind = ExprKind::Not,
-                 .nullable = !e.nullable,
-                 .boolean = true,
-                 .head_depth = deeper(e.head_depth),
-                 .size = add_sizes(e.size, 1),
-                 .a = x});
+  return intern({.kind = ExprKind::Not, .a = x});
+}
+
+ExprId ExpressionStore::restore(ExprKind kind, std::vector<ExprId> list, std::uint32_t min, std::uint32_t max) {
+  const auto is = [&](ExprId id, ExprKind k) { return terms_[id].kind == k; };
+  const auto loops = [&] { return list.size() == 1 && list[0] > kEmpty && !terms_[list[0]].nullable; };
+  switch (kind) {
+    case ExprKind::Concat:
+      if (list.size() != 2 || list[0] <= kEmpty || list[1] <= kEmpty || is(list[0], ExprKind::Concat)) return kNothing;
+      return intern({.kind = kind, .a = list[0], .b = list[1]});
+    case ExprKind::Star:
+    case ExprKind::Endless:
+      return loops() ? intern({.kind = kind, .a = list[0]}) : kNothing;
+    case ExprKind::Repeat:
+      if (!loops() || min > max || max < 2 || (max == kNoMax && min < 2) || min == kNoMax) return kNothing;
+      return intern({.kind = kind, .a = list[0], .min = min, .max = max});
+    case ExprKind::Not:
+      if (list.size() != 1 || list[0] == kNothing || list[0] == kAnything || is(list[0], kind)) return kNothing;
+      return intern({.kind = kind, .a = list[0]});
+    case ExprKind::Alternation:
+    case ExprKind::And: {
+      std::sort(list.begin(), list.end());
+      const auto misplaced = [&](ExprId m) { return m == kNothing || m == kAnything || is(m, kind); };
+      if (list.size() < 2 || std::ranges::adjacent_find(list) != list.end() || std::ranges::any_of(list, misplaced))
+        return kNothing;
+      return intern_list(kind, std::move(list));
+    }
+    default:
+      return kNothing;
+  }
 }
 
 ExprId ExpressionStore::leading_star(ExprId id) const {

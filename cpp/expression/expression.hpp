@@ -126,6 +126,11 @@ class ExpressionStore {
   ExprId intersection(std::vector<ExprId> members);
   ExprId complement(ExprId x);
 
+  // A composite term of a saved constraint, as it is written there: nothing is rewritten, so it costs no more than the
+  // list is long. kNothing for one that no constructor above returns. Not every one that is let through is one that
+  // they return; that does no harm, since terms come into use only by being equal to what a constructor makes.
+  ExprId restore(ExprKind kind, std::vector<ExprId> operands, std::uint32_t min, std::uint32_t max);
+
   // The first factor when it is a star, else kNothing.
   ExprId leading_star(ExprId id) const;
 
@@ -136,6 +141,8 @@ class ExpressionStore {
 
  private:
   ExprId intern(Expr e);
+  // Sets what follows from the kind, the operands and the bounds.
+  void describe(Expr& e) const;
   ExprId intern_alternation(std::vector<ExprId> members);
   // A term of the kind over a list that is sorted and has no duplicates.
   ExprId intern_list(ExprKind kind, std::vector<ExprId> list);

