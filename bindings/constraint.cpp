@@ -53,7 +53,9 @@ void register_constraint(py::module_& module) {
       .def_readonly("max_transitions", &Limits::max_transitions)
       .def_readonly("max_bytes", &Limits::max_bytes)
       .def_readonly("max_compile_seconds", &Limits::max_compile_seconds)
-      .def_readonly("max_nesting", &Limits::max_nesting, "Open frames at once; 0: unlimited.")
+      .def_readonly("max_nesting", &Limits::max_nesting,
+                    "Brackets open at once: uses of a recursive rule inside its own cycle with something on both "
+                    "sides; 0: unlimited.")
       .def("__repr__", &repr);
 
   py::class_<ConstraintStats>(module, "ConstraintStats", "Counters of a constraint at the moment they were asked for.")

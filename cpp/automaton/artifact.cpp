@@ -63,7 +63,6 @@ Limits read_limits(ByteReader& in) {
   limits.max_compile_seconds = in.f64();
   limits.max_nesting = in.u32();
   in.require(!std::isnan(limits.max_compile_seconds), "a limit is no number");
-  in.require(limits.max_nesting == 0, "it has a nesting budget, which is not enforced");
   return limits;
 }
 
@@ -149,7 +148,7 @@ std::shared_ptr<Constraint::Impl> read_artifact(std::string_view bytes, std::sha
     impl->mode = static_cast<Mode>(mode);
     impl->limits = read_limits(in);
     impl->engine = std::make_shared<Engine>(impl->vocabulary.get(), impl->limits.max_bytes);
-    impl->root = impl->engine->lower(*impl->grammar);
+    impl->root = impl->engine->lower(*impl->grammar, impl->limits);
 
     Machine& machine = impl->engine->machine();
     const std::shared_ptr<MaskAutomaton> masks = impl->engine->masks();

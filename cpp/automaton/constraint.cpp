@@ -100,7 +100,6 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
                                                       std::shared_ptr<const Vocabulary> vocabulary, Mode mode,
                                                       const Limits& limits) {
   const auto began = Clock::now();
-  if (limits.max_nesting != 0) throw Error("Limits.max_nesting is not enforced by this version: leave it 0");
   auto impl = std::make_shared<Impl>();
   impl->grammar = std::move(grammar);
   impl->vocabulary = std::move(vocabulary);
@@ -110,7 +109,7 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
     const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
     return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
   });
-  impl->root = impl->engine->lower(*impl->grammar);
+  impl->root = impl->engine->lower(*impl->grammar, limits);
   if (mode == Mode::Eager) fill_eagerly(*impl, began);
   return ready(std::move(impl), began);
 }
@@ -145,7 +144,7 @@ bool matches(const Grammar& grammar, std::string_view text) {
   Stack stack(engine.machine());
   Heads heads;
   Heads next;
-  const ExprId root = engine.lower(grammar);
+  const ExprId root = engine.lower(grammar, {});
   if (root == kNothing) return false;
   stack.add(heads, root, kBottom);
   StackId held = kBottom;

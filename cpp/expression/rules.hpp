@@ -5,6 +5,7 @@
 //                          so that it never derives the empty text (a use of a nullable rule becomes `call | empty`)
 //   remove_left_recursion  direct, indirect, hidden, cyclic: loops instead
 //   drop_empty             intersections and complements: rules in their operands substituted, empty ones dropped
+//   limit_nesting          with a nesting budget: recursive rules in one copy per level
 //   choose_calls           right recursion into loops; which rules stay calls, all others are substituted
 //   link                   into a machine, where equal rules of different grammars are one rule
 //
@@ -19,6 +20,7 @@
 
 #include "expression/expression.hpp"
 #include "expression/machine.hpp"
+#include "glrsampler/constraint.hpp"
 #include "glrsampler/grammar.hpp"
 #include "glrsampler/vocabulary.hpp"
 
@@ -43,6 +45,9 @@ bool check_operands(const Grammar& grammar);
 void remove_left_recursion(Rules& rules);
 // For grammars with intersections or complements. Throws BudgetError when finding out takes too many derivatives.
 void drop_empty(Rules& rules);
+// Sentences nest at most `levels` deep. `rule` is the root's name, for the BudgetError when there would be more than
+// `max_copies` rules.
+void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_copies, const std::string& rule);
 void choose_calls(Rules& rules);
 
 // Rules of a machine by what they mean, so that grammars share them.
@@ -50,8 +55,9 @@ using RuleIndex = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_
 // The root as a term of the machine. The caller holds the machine's mutex.
 ExprId link(const Rules& rules, Machine& machine, RuleIndex& index);
 
-// All of it.
-ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, Machine& machine, RuleIndex& index);
+// All of it. Of the limits it is max_nesting and max_states that count here.
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, Machine& machine,
+             RuleIndex& index);
 
 // The rules called at the head of a term, ascending.
 std::vector<std::uint32_t> head_calls(const ExpressionStore& terms, ExprId id);

@@ -328,17 +328,24 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
     rules.root = nullable[static_cast<std::size_t>(g.rule(g.root()).body)] ? kEmpty : kNothing;
 }
 
-ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, Machine& machine, RuleIndex& index) {
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, Machine& machine,
+             RuleIndex& index) {
   Rules rules;
   const bool booleans = check_operands(grammar);
+  const Rule& root = grammar.rule(grammar.root());
+  const auto require_sentence = [&](const std::string& hint) {
+    if (rules.root != kNothing || vocabulary == nullptr) return;
+    throw grammar_error(
+        grammar.source(), grammar.file(),
+        {DiagnosticKind::NoSentence, root.span, "no text is a sentence of the rule " + quoted(root.name), hint});
+  };
   terms_of(grammar, vocabulary, rules);
   remove_left_recursion(rules);
   if (booleans) drop_empty(rules);
-  if (rules.root == kNothing && vocabulary != nullptr) {
-    const Rule& root = grammar.rule(grammar.root());
-    throw grammar_error(grammar.source(), grammar.file(),
-                        {DiagnosticKind::NoSentence, root.span,
-                         "no text is a sentence of the rule " + quoted(root.name), "what it asks for excludes itself"});
+  require_sentence("what it asks for excludes itself");
+  if (const std::uint32_t nesting = limits.nesting_of(grammar); nesting != 0) {
+    limit_nesting(rules, nesting, limits.max_states, root.name);
+    require_sentence("every one nests deeper than max_nesting, " + std::to_string(nesting));
   }
   choose_calls(rules);
   const std::scoped_lock lock(machine.mutex());

@@ -40,6 +40,7 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
   out.raw(g.fingerprint_);
   out.count(g.warnings_.size());
   for (const std::string& warning : g.warnings_) out.text(warning);
+  out.u32(g.max_nesting_);
   out.count(g.rules_.size());
   for (const Rule& rule : g.rules_) {
     out.text(rule.name);
@@ -99,6 +100,7 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
   in.require(g.fingerprint_.find_first_not_of("0123456789abcdef") == std::string::npos,
              "the grammar's fingerprint is not in hex");
   for (std::uint32_t n = in.count(4); n > 0; --n) g.warnings_.emplace_back(in.text());
+  g.max_nesting_ = in.u32();
   for (std::uint32_t n = in.count(16); n > 0; --n) {
     std::string name(in.text());
     const Span span = read_span(in, g.source_);

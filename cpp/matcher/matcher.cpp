@@ -345,11 +345,15 @@ Matcher::Explanation Matcher::explain(TokenId id) {
   }
   bool tokens = false;
   e.expected_bytes = describe(m.next_bytes(f.heads, tokens));
-  if (complete) e.expected = expected_terminals(*m.constraint().grammar, text);
+  const std::uint32_t nesting = m.constraint().limits.nesting_of(*m.constraint().grammar);
+  // The terminals are read off the grammar, which knows of no budget.
+  if (complete && nesting == 0) e.expected = expected_terminals(*m.constraint().grammar, text);
+  if (nesting != 0 && !e.expected_bytes.empty()) e.expected.push_back(e.expected_bytes);
   if (m.accepts(f.heads)) e.expected.push_back("the end of the text");
   std::string list;
   for (const std::string& terminal : e.expected) list += (list.empty() ? "; expected " : ", or ") + terminal;
-  e.reason += list.empty() && !e.expected_bytes.empty() ? "; expected " + e.expected_bytes : list;
+  e.reason += e.expected.empty() && !e.expected_bytes.empty() ? "; expected " + e.expected_bytes : list;
+  if (nesting != 0) e.reason += "; nesting is limited to " + std::to_string(nesting) + " levels";
   f.stack.collect();
   return e;
 }

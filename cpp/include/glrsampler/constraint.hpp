@@ -1,6 +1,7 @@
 // Constraint: a grammar compiled for a vocabulary.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -17,7 +18,14 @@ struct Limits {
   std::uint64_t max_transitions = 524'288;
   std::uint64_t max_bytes = 134'217'728;
   double max_compile_seconds = 60.0;
-  std::uint32_t max_nesting = 0;  // 0: unlimited; nothing else yet, an Error says so
+  // Brackets open at once: uses of a recursive rule inside its own cycle with something on both sides; 0: unlimited.
+  std::uint32_t max_nesting = 0;
+
+  // What is in force for a grammar: the smaller budget of the two.
+  std::uint32_t nesting_of(const Grammar& grammar) const {
+    if (max_nesting == 0 || grammar.max_nesting() == 0) return std::max(max_nesting, grammar.max_nesting());
+    return std::min(max_nesting, grammar.max_nesting());
+  }
 };
 
 enum class Mode : std::uint8_t { Lazy, Eager, Background };
