@@ -10,7 +10,9 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "glrsampler/matcher.hpp"
@@ -97,6 +99,20 @@ TokenId token_id(py::handle value);
 // bytes, bytearray and memoryview as they are, str as UTF-8. Valid while `value` lives.
 std::string_view text_view(py::handle value);
 py::array_t<std::int32_t> id_array(const TokenSet& set);
+
+// With the GIL released; what the file system refuses is the OSError that Python's own open() raises.
+template <typename Run>
+auto with_file(const std::string& path, Run&& run) {
+  try {
+    const py::gil_scoped_release release;
+    return run();
+  } catch (const std::system_error& e) {
+    // OSError picks FileNotFoundError and the like by the number.
+    const auto error = py::reinterpret_borrow<py::object>(PyExc_OSError)(e.code().value(), e.code().message(), path);
+    PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
+    throw py::error_already_set();
+  }
+}
 
 // pybind11 holds no pointers to const; what is registered through this has no member that changes it.
 template <typename T>

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "bindings.hpp"
 
@@ -21,20 +20,6 @@ std::string repr(const Limits& l) {
          ", max_transitions=" + std::to_string(l.max_transitions) + ", max_bytes=" + std::to_string(l.max_bytes) +
          ", max_compile_seconds=" + py::cast<std::string>(py::repr(py::float_(l.max_compile_seconds))) +
          ", max_nesting=" + std::to_string(l.max_nesting) + ")";
-}
-
-// With the GIL released; what the file system refuses is the OSError that Python's own open() raises.
-template <typename Run>
-auto with_file(const std::string& path, Run&& run) {
-  try {
-    const py::gil_scoped_release release;
-    return run();
-  } catch (const std::system_error& e) {
-    // OSError picks FileNotFoundError and the like by the number.
-    const auto error = py::reinterpret_borrow<py::object>(PyExc_OSError)(e.code().value(), e.code().message(), path);
-    PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
-    throw py::error_already_set();
-  }
 }
 
 }  // namespace

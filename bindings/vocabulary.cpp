@@ -2,14 +2,18 @@
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "glrsampler/constraint.hpp"
 
 namespace glr::bindings {
 
@@ -117,6 +121,18 @@ void register_vocabulary(py::module_& module) {
       .def_property_readonly("longest_token", &Vocabulary::longest_token, "Bytes of the longest token.")
       .def_property_readonly("fingerprint", &Vocabulary::fingerprint,
                              "SHA-256 over every token's bytes, name and kind, in hex.")
+      .def(
+          "warm",
+          [](std::shared_ptr<Vocabulary> self, const std::optional<std::filesystem::path>& folder) {
+            const std::string path = folder ? folder->string() : "";
+            with_file(path, [&] { warm(self, path); });
+          },
+          "folder"_a = py::none(),
+          "Computes ahead what most grammars have in common: JSON strings, numbers, white space.\n\n"
+          "With a folder it is kept there, in a file named by this version and the vocabulary, and read from it the\n"
+          "next time, if no grammar was compiled before. Only its user should be able to write to the folder: a "
+          "hostile\n"
+          "file could change masks. OSError when it cannot be written.")
       .def("__repr__", [](const Vocabulary& self) {
         return "<glrsampler.Vocabulary of " + std::to_string(self.size()) + " tokens, " +
                self.fingerprint().substr(0, 12) + ">";

@@ -20,8 +20,8 @@
 
 #include "expression/expression.hpp"
 #include "expression/machine.hpp"
-#include "glrsampler/constraint.hpp"
 #include "glrsampler/grammar.hpp"
+#include "glrsampler/limits.hpp"
 #include "glrsampler/vocabulary.hpp"
 
 namespace glr {

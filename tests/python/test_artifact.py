@@ -107,3 +107,43 @@ def test_command_line(tmp_path: Path) -> None:
     done = run("generate", "--constraint", str(saved), *settings)
     assert done.returncode == 2
     assert "damaged" in done.stderr
+
+
+def bytewise() -> glr.Vocabulary:
+    return glr.Vocabulary.from_tokens([bytes([b]) for b in range(256)] + [b'",', b'": "', b"12", b""], [259])
+
+
+def test_a_warmed_vocabulary_has_the_entries_and_keeps_them_in_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    first = bytewise()
+    first.warm(folder)
+    [file] = folder.iterdir()
+    assert first.fingerprint in file.name
+    written = file.read_bytes()
+    cold = glr.Grammar.from_json_schema({"type": "string"}).compile(bytewise()).stats.entries
+    for warmed in (first, bytewise()):
+        warmed.warm(folder)
+        assert file.read_bytes() == written
+        assert glr.Grammar.from_json_schema({"type": "string"}).compile(warmed).stats.entries > cold
+
+
+def test_a_damaged_cache_file_is_written_anew(tmp_path: Path) -> None:
+    bytewise().warm(tmp_path)
+    [file] = tmp_path.iterdir()
+    good = file.read_bytes()
+    file.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    bytewise().warm(tmp_path)
+    assert file.read_bytes() == good
+
+
+def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        bytewise().warm(tmp_path / "file" / "folder")
+
+
+def test_warming_without_a_folder_writes_nothing_and_changes_no_mask() -> None:
+    grammar = glr.Grammar.from_json_schema({"type": "object"})
+    warmed = bytewise()
+    warmed.warm()
+    assert (grammar.compile(warmed).matcher().mask() == grammar.compile(bytewise()).matcher().mask()).all()

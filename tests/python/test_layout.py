@@ -19,6 +19,7 @@ FOLDERS = ("support", "grammar", "expression", "vocabulary", "automaton", "match
 PUBLIC = {
     "error": "grammar",
     "grammar": "grammar",
+    "limits": "expression",
     "vocabulary": "expression",
     "token_set": "vocabulary",
     "constraint": "automaton",

@@ -1,32 +1,16 @@
 // Constraint: a grammar compiled for a vocabulary.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "glrsampler/grammar.hpp"
+#include "glrsampler/limits.hpp"
 #include "glrsampler/vocabulary.hpp"
 
 namespace glr {
-
-// Budgets of a compile. Over one of them is a BudgetError, never unconstrained text.
-struct Limits {
-  std::uint64_t max_states = 131'072;
-  std::uint64_t max_transitions = 524'288;
-  std::uint64_t max_bytes = 134'217'728;
-  double max_compile_seconds = 60.0;
-  // Brackets open at once: uses of a recursive rule inside its own cycle with something on both sides; 0: unlimited.
-  std::uint32_t max_nesting = 0;
-
-  // What is in force for a grammar: the smaller budget of the two.
-  std::uint32_t nesting_of(const Grammar& grammar) const {
-    if (max_nesting == 0 || grammar.max_nesting() == 0) return std::max(max_nesting, grammar.max_nesting());
-    return std::min(max_nesting, grammar.max_nesting());
-  }
-};
 
 enum class Mode : std::uint8_t { Lazy, Eager, Background };
 
@@ -70,6 +54,12 @@ class Constraint {
                                                  std::chrono::steady_clock::time_point began);
   std::shared_ptr<Impl> impl_;
 };
+
+// Computes ahead what most grammars have in common (JSON strings, numbers, white space), so that the first masks of the
+// constraints compiled after it find it. With a folder it is kept there, in a file named by this version and the
+// vocabulary, and read from it the next time: a folder that only its user can write to, since a hostile file there
+// could change masks. Before the first constraint of the vocabulary, or nothing is read. Throws std::system_error.
+void warm(const std::shared_ptr<const Vocabulary>& vocabulary, const std::string& folder = "");
 
 // Whether `text` as a whole is a sentence of the grammar; no vocabulary needed.
 bool matches(const Grammar& grammar, std::string_view text);

@@ -1,0 +1,27 @@
+// Limits: what a compile may cost, and what a grammar's sentences may.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "glrsampler/grammar.hpp"
+
+namespace glr {
+
+// Budgets of a compile. Over one of them is a BudgetError, never unconstrained text.
+struct Limits {
+  std::uint64_t max_states = 131'072;
+  std::uint64_t max_transitions = 524'288;
+  std::uint64_t max_bytes = 134'217'728;
+  double max_compile_seconds = 60.0;
+  // Brackets open at once: uses of a recursive rule inside its own cycle with something on both sides; 0: unlimited.
+  std::uint32_t max_nesting = 0;
+
+  // What is in force for a grammar: the smaller budget of the two.
+  std::uint32_t nesting_of(const Grammar& grammar) const {
+    if (max_nesting == 0 || grammar.max_nesting() == 0) return std::max(max_nesting, grammar.max_nesting());
+    return std::min(max_nesting, grammar.max_nesting());
+  }
+};
+
+}  // namespace glr
