@@ -19,9 +19,17 @@ constexpr std::uint32_t kBitmapOverList = 8;
 // Trie nodes a background walk visits between two looks at who waits: a few microseconds.
 constexpr std::uint32_t kStepsBetweenLooks = 512;
 
+// Sums in place, which compilers turn into vectors: std::popcount is a library call a word where the processor may
+// lack the instruction.
 std::uint32_t count_bits(std::span<const std::uint32_t> words) {
   std::uint32_t n = 0;
-  for (std::uint32_t w : words) n += static_cast<std::uint32_t>(std::popcount(w));
+  for (std::uint32_t w : words) {
+    w -= w >> 1 & 0x55555555;
+    w = (w & 0x33333333) + (w >> 2 & 0x33333333);
+    w = (w + (w >> 4)) & 0x0F0F0F0F;
+    w += w >> 8;
+    n += (w + (w >> 16)) & 0x3F;
+  }
   return n;
 }
 
@@ -74,17 +82,13 @@ SetId MaskAutomaton::intern(TokenSet::Form form, std::vector<std::uint32_t> data
 }
 
 // The smallest form; the same set always gets the same form.
-SetId MaskAutomaton::intern(std::span<const std::uint32_t> bitmap) {
+SetId MaskAutomaton::intern(std::span<const std::uint32_t> bitmap, std::uint32_t count) {
   const std::span<const std::uint32_t> universe = trie_.universe();
-  const std::uint32_t count = count_bits(bitmap);
-  std::uint32_t missing = 0;
-  bool within = true;  // no token outside the universe
-  for (std::size_t w = 0; w < bitmap.size(); ++w) {
-    within = within && (bitmap[w] & ~universe[w]) == 0;
-    missing += static_cast<std::uint32_t>(std::popcount(universe[w] & ~bitmap[w]));
-  }
+  std::uint32_t outside = 0;  // tokens that are not in the universe
+  for (std::size_t w = 0; w < bitmap.size(); ++w) outside |= bitmap[w] & ~universe[w];
+  const std::uint32_t missing = trie_.ordinals() - count;  // of the universe, where nothing is outside
   const bool list = count <= longest_list_;
-  if (!list && (!within || missing > longest_list_)) {
+  if (!list && (outside != 0 || missing > longest_list_)) {
     return intern(TokenSet::Form::Bitmap, std::vector<std::uint32_t>(bitmap.begin(), bitmap.end()), count);
   }
   std::vector<std::uint32_t> ids;
@@ -96,6 +100,8 @@ SetId MaskAutomaton::intern(std::span<const std::uint32_t> bitmap) {
   }
   return intern(list ? TokenSet::Form::List : TokenSet::Form::Complement, std::move(ids), count);
 }
+
+SetId MaskAutomaton::intern(std::span<const std::uint32_t> bitmap) { return intern(bitmap, count_bits(bitmap)); }
 
 SetId MaskAutomaton::unite(SetId x, SetId y) {
   if (x == y || y == kEmptySet) return x;
@@ -170,6 +176,7 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
     }
     flip(at, trie_.ordinals());
   }
+  if (literals.empty()) return intern(bitmap_, static_cast<std::uint32_t>(total));
   for (const TokenRef& t : literals) {
     const auto id = static_cast<std::uint32_t>(t.id);
     if (!t.negated) {

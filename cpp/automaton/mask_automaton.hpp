@@ -128,6 +128,7 @@ class MaskAutomaton {
   bool loops_on_groups(PositionId p, std::uint64_t groups);
   bool loops_on_code_points(PositionId p);
   SetId intern(std::span<const std::uint32_t> bitmap);
+  SetId intern(std::span<const std::uint32_t> bitmap, std::uint32_t count);
   SetId intern(TokenSet::Form form, std::vector<std::uint32_t> data, std::uint32_t count);
   SetId set_of(Found& found, ExprId q, bool at_root);
   ResidualId intern(Residual residual);
