@@ -133,6 +133,7 @@ ConstraintStats Constraint::stats() const {
   const std::scoped_lock lock(engine.machine().mutex());
   ConstraintStats stats;
   stats.states = engine.machine().states();
+  stats.frames = engine.machine().frames();
   stats.entries = masks->entries();
   stats.bytes = engine.machine().bytes() + masks->bytes();
   stats.compile_ms = impl_->compile_ms;

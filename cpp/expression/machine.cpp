@@ -28,7 +28,7 @@ std::size_t Machine::bytes() const {
   return store_.bytes() + states_.bytes() + row_bytes_ + programs_.bytes() + partitions_.bytes() +
          rules_.capacity() * sizeof(Rule) +
          (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size() +
-          derivatives_.size() + empty_.size()) *
+          derivatives_.size() + empty_.size() + frames_.size()) *
              64;
 }
 
@@ -333,7 +333,12 @@ Transition Machine::derive(ExprId q, const Symbol& symbol) {
   key.push_back(0xFFFFFFFF);
   for (const Target& t : program.targets) key.insert(key.end(), {t.state, t.vertex});
   const auto [it, fresh] = program_index_.emplace(std::move(key), 0);
-  if (fresh) it->second = static_cast<Transition>(programs_.push_back(std::move(program))) | kProgram;
+  if (fresh) {
+    for (const Push& p : program.pushes) {
+      if (p.frame != kEmpty) frames_.insert(p.frame);
+    }
+    it->second = static_cast<Transition>(programs_.push_back(std::move(program))) | kProgram;
+  }
   return it->second;
 }
 

@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "expression/expression.hpp"
@@ -123,6 +124,7 @@ class Machine {
   // Counters for stats and budgets.
   std::size_t states() const { return rows_; }
   std::size_t transitions() const { return transitions_; }
+  std::size_t frames() const { return frames_.size(); }
   std::size_t bytes() const;
 
  private:
@@ -192,6 +194,7 @@ class Machine {
   std::map<std::vector<std::uint32_t>, Transition> program_index_;
   std::size_t rows_ = 0;
   std::size_t transitions_ = 0;
+  std::unordered_set<ExprId> frames_;  // pushed by some program
   std::size_t row_bytes_ = 0;
 };
 

@@ -421,3 +421,14 @@ def test_memory_is_given_back(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert int(done.stdout) < 20_000, f"grew by {done.stdout} KB"
+
+
+def test_stats_count_what_was_explored(letters: glr.Vocabulary) -> None:
+    flat = glr.Grammar.from_gbnf('root ::= "a" "b"').compile(glr.Vocabulary.from_tokens([b"a", b"b"]), mode="eager")
+    assert dict(flat.stats)["frames"] == 0
+    assert flat.stats.states >= 2
+    nested = glr.Grammar.from_gbnf('root ::= "a" root "b" | "c"').compile(letters, mode="eager")
+    assert nested.stats.frames == 1  # what follows the inner root: "b"
+    assert nested.stats.entries > 0
+    assert nested.stats.bytes > 0
+    assert nested.stats.compile_ms > 0
