@@ -22,6 +22,7 @@ std::span<const NodeId> parts(const Grammar& g, const Node& n) {
     case NodeKind::Repeat:
     case NodeKind::Intersection:
     case NodeKind::Complement:
+    case NodeKind::Terminal:
       return g.children(n);
     default:
       return {};
@@ -135,8 +136,11 @@ std::vector<bool> productive_rules(const Rules& rules) {
 
 bool check_operands(const Grammar& g) {
   std::vector<NodeId> todo;
+  bool booleans = false;
   for (const Node& n : g.nodes()) {
-    if (n.kind != NodeKind::Intersection && n.kind != NodeKind::Complement) continue;
+    const bool boolean = n.kind == NodeKind::Intersection || n.kind == NodeKind::Complement;
+    if (!boolean && n.kind != NodeKind::Terminal) continue;
+    booleans = booleans || boolean;
     for (NodeId child : g.children(n)) todo.push_back(child);
   }
   if (todo.empty()) return false;
@@ -149,9 +153,16 @@ bool check_operands(const Grammar& g) {
     seen[static_cast<std::size_t>(id)] = true;
     const Node& n = g.node(id);
     if (n.kind == NodeKind::Token) {
-      throw grammar_error(g.source(), g.file(),
-                          {DiagnosticKind::Unsupported, n.span, "a token literal in an intersection or a complement",
-                           "these are made of texts; write the token beside them"});
+      throw grammar_error(
+          g.source(), g.file(),
+          {DiagnosticKind::Unsupported, n.span, "a token literal in a terminal, an intersection or a complement",
+           "these are made of texts; write the token beside them"});
+    }
+    if (n.kind == NodeKind::Terminal) {
+      throw grammar_error(
+          g.source(), g.file(),
+          {DiagnosticKind::Unsupported, n.span, "a terminal in a terminal, an intersection or a complement",
+           "write what it consists of: inside these nothing says where a lexeme ends"});
     }
     if (n.kind == NodeKind::RuleRef) inside[n.first] = true;
     for (NodeId part : parts(g, n)) todo.push_back(part);
@@ -169,11 +180,11 @@ bool check_operands(const Grammar& g) {
       throw grammar_error(
           g.source(), g.file(),
           {DiagnosticKind::Unsupported, n->span,
-           "the recursive rule " + quoted(g.rules()[n->first].name) + " in an intersection or a complement",
+           "the recursive rule " + quoted(g.rules()[n->first].name) + " in a terminal, an intersection or a complement",
            "these are for regular languages: a rule in them may refer to itself only where its text ends"});
     }
   }
-  return true;
+  return booleans;
 }
 
 void drop_empty(Rules& rules) {

@@ -39,8 +39,8 @@ struct Rules {
 
 // `vocabulary` resolves token literals; without one they match nothing. Throws GrammarError.
 void terms_of(const Grammar& grammar, const Vocabulary* vocabulary, Rules& out);
-// Whether the grammar has intersections or complements. Throws GrammarError when one has an operand that is not
-// regular.
+// Whether the grammar has intersections or complements. Throws GrammarError when one of them, or a terminal, has an
+// operand that is not regular.
 bool check_operands(const Grammar& grammar);
 void remove_left_recursion(Rules& rules);
 // For grammars with intersections or complements. Throws BudgetError when finding out takes too many derivatives.

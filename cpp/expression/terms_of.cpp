@@ -74,6 +74,7 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
       case NodeKind::Repeat:
       case NodeKind::Intersection:
       case NodeKind::Complement:
+      case NodeKind::Terminal:
         return g.children(n);
       default:
         return std::span<const NodeId>();
@@ -105,6 +106,7 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
         break;
       case NodeKind::Choice:
       case NodeKind::RuleRef:
+      case NodeKind::Terminal:
         needed[i] = 1;
         break;
       case NodeKind::Repeat:
@@ -238,7 +240,7 @@ GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::
     };
     if (reference) add(g.rule(inside).body);
     if (node.kind == NodeKind::Sequence || node.kind == NodeKind::Choice || node.kind == NodeKind::Repeat ||
-        node.kind == NodeKind::Intersection) {
+        node.kind == NodeKind::Intersection || node.kind == NodeKind::Terminal) {
       for (NodeId part : g.children(node)) add(part);
     }
   }
@@ -305,6 +307,9 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
       }
       case NodeKind::Complement:
         e = t.complement(term[static_cast<std::size_t>(g.children(n)[0])]);
+        break;
+      case NodeKind::Terminal:
+        e = term[static_cast<std::size_t>(g.children(n)[0])];
         break;
       case NodeKind::Repeat:
         e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max);

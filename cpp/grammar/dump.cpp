@@ -150,6 +150,11 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
         out += '~';
         steps.push_back({.node = grammar.children(node).front(), .around = Binding::Element});
         break;
+      case NodeKind::Terminal:
+        out += "@(";
+        steps.push_back({.text = ")"});
+        steps.push_back({.node = grammar.children(node).front(), .around = Binding::Body});
+        break;
       case NodeKind::Repeat:
         steps.push_back({.quantified = &node});
         steps.push_back({.node = grammar.children(node).front(), .around = Binding::Element});

@@ -118,6 +118,12 @@ NodeId GrammarBuilder::complement(NodeId child, Span span) {
   return add({.kind = NodeKind::Complement, .span = span, .first = first, .count = 1});
 }
 
+NodeId GrammarBuilder::terminal(NodeId child, Span span) {
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.push_back(child);
+  return add({.kind = NodeKind::Terminal, .span = span, .first = first, .count = 1});
+}
+
 NodeId GrammarBuilder::token(TokenLiteral literal, Span span) {
   const std::uint32_t first = checked_size(grammar_.tokens_.size());
   grammar_.tokens_.push_back(std::move(literal));

@@ -24,6 +24,7 @@ std::span<const NodeId> parts(const Grammar& grammar, const Node& node) {
     case NodeKind::Repeat:
     case NodeKind::Intersection:
     case NodeKind::Complement:
+    case NodeKind::Terminal:
       return grammar.children(node);
     case NodeKind::Literal:
     case NodeKind::CodePoints:
@@ -51,6 +52,7 @@ std::uint32_t parts_needed(const Node& node) {
       return node.count;
     case NodeKind::RuleRef:
     case NodeKind::Choice:
+    case NodeKind::Terminal:
       return 1;
   }
   return kNever;

@@ -78,6 +78,7 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
         out.u32(node.max);
         break;
       case NodeKind::Complement:
+      case NodeKind::Terminal:
         out.u32(static_cast<std::uint32_t>(g.children(node)[0]));
         break;
       case NodeKind::Token: {
@@ -119,7 +120,7 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
       return extents[c];
     };
     const std::uint8_t kind = in.u8();
-    in.require(kind <= static_cast<std::uint8_t>(NodeKind::Complement), "a node is of no known kind");
+    in.require(kind <= static_cast<std::uint8_t>(NodeKind::Terminal), "a node is of no known kind");
     Node node{.kind = static_cast<NodeKind>(kind), .span = read_span(in, g.source_)};
     node.first = static_cast<std::uint32_t>(g.children_.size());
     switch (node.kind) {
@@ -179,6 +180,7 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
         break;
       }
       case NodeKind::Complement:
+      case NodeKind::Terminal:
         extent = child();
         node.count = 1;
         break;

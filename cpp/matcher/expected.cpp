@@ -114,6 +114,7 @@ class Reader {
           if (item.at < n.count) wait(item, g_.children(n)[item.at], i);
           break;
         case NodeKind::Choice:
+        case NodeKind::Terminal:  // cancelled matches are not told apart: what follows one is listed too
           if (item.at == 0) {
             for (NodeId child : g_.children(n)) wait(item, child, i);
           }

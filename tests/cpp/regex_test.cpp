@@ -265,6 +265,39 @@ TEST(rules_in_operands) {
   CHECK_THROWS_GRAMMAR(glr::matches(*grammar(false, false), "c"), 1, 4, "unsupported the recursive rule 'loop'");
 }
 
+TEST(terminals) {
+  const auto grammar = [](auto&& operand) {
+    return built([&](GrammarBuilder& b) {
+      const NodeId use = b.terminal(operand(b), {2, 3});
+      return sequence(b, {use, b.literal(";", {})});
+    });
+  };
+  const auto letters = [](GrammarBuilder& b) {
+    return b.repeat(b.code_points({{'a', 'c'}}, {}), 1, glr::kUnbounded, {});
+  };
+  expect(*grammar(letters), "letters", {"a;", "abc;"}, {";", "a", "a;;"});
+  CHECK_EQ(glr::dump(*grammar(letters)), "root ::= @([a-c]+) \";\"\n"s);
+  const auto either = [](GrammarBuilder& b) { return choice(b, {b.literal("a", {}), b.literal("", {})}); };
+  expect(*grammar(either), "maybe nothing", {"a;", ";"}, {"aa;"});
+  const auto inside = [&](GrammarBuilder& b) {
+    return sequence(b, {b.literal("-", {}), b.terminal(letters(b), {1, 4})});
+  };
+  CHECK_THROWS_GRAMMAR(glr::matches(*grammar(inside), "-a;"), 1, 2, "unsupported a terminal in a terminal");
+  const auto complement = [&](GrammarBuilder& b) { return b.complement(b.terminal(letters(b), {1, 4}), {}); };
+  CHECK_THROWS_GRAMMAR(glr::matches(*built(complement), "-"), 1, 2, "unsupported a terminal in a terminal");
+  const auto token = [](GrammarBuilder& b) { return b.token({.text = "<a>"}, {3, 1}); };
+  CHECK_THROWS_GRAMMAR(glr::matches(*grammar(token), "-"), 1, 4, "unsupported a token literal in a terminal");
+  const auto recursive = [](GrammarBuilder& b) {
+    const glr::RuleId nested = b.declare("nested");
+    b.define(nested,
+             choice(b, {b.literal("a", {}),
+                        sequence(b, {b.literal("(", {}), b.rule_ref(nested, {4, 1}), b.literal(")", {})})}),
+             {});
+    return b.rule_ref(nested, {});
+  };
+  CHECK_THROWS_GRAMMAR(glr::matches(*grammar(recursive), "a;"), 1, 5, "unsupported the recursive rule 'nested'");
+}
+
 TEST(what_is_empty_is_found_out) {
   const auto vocabulary = byte_vocabulary();
   for (const std::string_view pattern : {"a(?!a)(?=a)b*", R"(a\Bb\b\B)", "(?:^)+a(?!a)(?=a)"}) {

@@ -117,6 +117,8 @@ class Evaluation {
         for (const NodeId child : children.subspan(1)) out.meet(of(child));
         break;
       }
+      case NodeKind::Terminal:  // a lexeme as long as the text is not cut short
+        return of(grammar_.children(node)[0]);
       case NodeKind::Complement:
         return of(grammar_.children(node)[0]).negated();
       case NodeKind::Token:

@@ -42,13 +42,18 @@ enum class NodeKind : std::uint8_t {
   Token,         // one whole model token, at a token boundary
   Intersection,  // the texts that all children have in common; regular operands only (see below)
   Complement,    // every byte string that the only child is not; regular operand only
+  Terminal,      // one lexeme: a match of the only child that is not cut short; regular operand only (see below)
 };
 
-// The operands of Intersection and Complement are regular: no tokens, and every rule they reach is either not
-// recursive or right-linear: it refers to rules of its own cycle only where its text ends (last in sequences, not in
-// repetitions or complements) and never before it has read something. Anything else is a GrammarError when the
-// grammar is compiled. Complement is relative to all byte strings, so complement(nothing) is any text whatever;
-// front ends over code points intersect it with well-formed UTF-8.
+// The operands of Intersection, Complement and Terminal are regular: no tokens, no terminals, and every rule they reach
+// is either not recursive or right-linear: it refers to rules of its own cycle only where its text ends (last in
+// sequences, not in repetitions or complements) and never before it has read something. Anything else is a GrammarError
+// when the grammar is compiled. Complement is relative to all byte strings, so complement(nothing) is any text
+// whatever; front ends over code points intersect it with well-formed UTF-8.
+//
+// A match of a Terminal is cancelled once the same terminal matches longer from the same start, by the text that
+// follows, also where only the shorter match would let the parse go on. That it could match longer does not cancel it.
+// Of a child that may be empty, the empty match is never cancelled: the node is an optional non-empty lexeme.
 
 // Names one model token by its text (`<think>`) or its id (`<[1000]>`). Negated it stands for every
 // *text* token but that one: control and end-of-generation tokens are admitted only by name.
@@ -62,7 +67,8 @@ struct Node {
   NodeKind kind;
   Span span;
   // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
-  // Sequence, Choice, Intersection: of children(). Repeat, Complement: first is the index of the child in children().
+  // Sequence, Choice, Intersection: of children(). Repeat, Complement, Terminal: first is the index of the child in
+  // children().
   // RuleRef: first is the RuleId. Token: first is the index in token_literals().
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -184,6 +190,7 @@ class GrammarBuilder {
   NodeId nothing(Span span) { return choice({}, span); }             // no text at all
   NodeId intersection(std::span<const NodeId> children, Span span);  // at least one; one child: that child
   NodeId complement(NodeId child, Span span);
+  NodeId terminal(NodeId child, Span span);
   NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
   RuleId declare(std::string_view name);  // new, undefined
