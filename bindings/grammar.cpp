@@ -88,7 +88,7 @@ void register_grammar(py::module_& module) {
           "max_digits"_a = py::none(), "file"_a = "schema",
           "The JSON texts whose value meets a JSON Schema: its text, a dict, or a pydantic model class.\n\n"
           "whitespace: 'bounded', what json.dumps writes; 'any', what JSON allows; 'compact', none.\n"
-          "property_order: 'schema', as declared, additional ones after them; 'any' is not available yet.\n"
+          "property_order: 'schema', as declared, additional ones after them; 'any', every order.\n"
           "profile: 'strict' has no open objects, no more than 16 arrays and objects in each other, numbers of at most "
           "17\n"
           "digits, and in strings no escapes but those that JSON demands.\n"

@@ -260,7 +260,7 @@ void choose_calls(Rules& rules) {
         if (fresh) it->second = rules.add(unit);
         return t.concat(t.call(it->second), rest.b);
       },
-      false);
+      Descend::OutsideBooleans);
   const std::size_t count = rules.bodies.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (!substituted[r]) {

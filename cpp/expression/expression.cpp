@@ -50,9 +50,10 @@ ExpressionStore::ExpressionStore() {
 std::size_t ExpressionStore::bytes() const {
   std::size_t lists = 0;
   for (std::size_t i = 0; i < lists_.size(); ++i) lists += lists_[i].capacity() * sizeof(ExprId);
+  for (std::size_t i = 0; i < member_states_.size(); ++i) lists += member_states_[i].state.left.capacity() * 8 + 64;
   // An index entry is a hash node of about 40 bytes and its share of the buckets.
-  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists +
-         (term_index_.size() + set_index_.size()) * 48;
+  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists + member_tables_.bytes() +
+         member_states_.bytes() + (term_index_.size() + set_index_.size() + member_state_index_.size()) * 48;
 }
 
 std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
@@ -67,6 +68,10 @@ std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
     case ExprKind::Endless:
     case ExprKind::Not:
       return {&e.a, 1};
+    case ExprKind::Members:
+      return member_tables_[e.min].operands;
+    case ExprKind::Remaining:
+      return {&e.a, e.b == kNothing ? 1U : 2U};
     default:
       return {};
   }
@@ -113,10 +118,12 @@ ExprId ExpressionStore::intern(Expr e) {
 void ExpressionStore::describe(Expr& e) const {
   // What a counter under an intersection or a complement allows is no matter of its bound alone.
   const bool boolean = e.kind == ExprKind::And || e.kind == ExprKind::Not;
+  // The counters of members are relaxed when their turn comes.
+  const bool members = e.kind == ExprKind::Members || e.kind == ExprKind::Remaining;
   e.boolean = boolean;
   for (ExprId operand : operands(e)) {
     const Expr& x = terms_[operand];
-    e.counted = e.counted || (x.counted && !boolean);
+    e.counted = e.counted || (x.counted && !boolean && !members);
     e.calls = e.calls || x.calls;
     e.boolean = e.boolean || x.boolean;
   }
@@ -164,6 +171,17 @@ void ExpressionStore::describe(Expr& e) const {
       e.size = add_sizes(x.size, 1);
       break;
     }
+    case ExprKind::Mark:
+      break;
+    case ExprKind::Members:
+    case ExprKind::Remaining:
+      e.nullable = e.kind == ExprKind::Remaining && e.b == kNothing && complete(member_table(e), member_state(e));
+      e.size = 0;
+      for (ExprId operand : operands(e)) {
+        e.size = add_sizes(e.size, terms_[operand].size);
+        e.head_depth = std::max(e.head_depth, deeper(terms_[operand].head_depth));
+      }
+      break;
   }
 }
 

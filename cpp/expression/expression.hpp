@@ -27,11 +27,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "expression/members.hpp"
 #include "support/concurrent.hpp"
 
 namespace glr {
 
-using ExprId = std::uint32_t;
 inline constexpr ExprId kNothing = 0;   // no text at all
 inline constexpr ExprId kEmpty = 1;     // the empty text
 inline constexpr ExprId kAnything = 3;  // any text: a star of all bytes
@@ -52,6 +52,9 @@ enum class ExprKind : std::uint8_t {
   Token,        // one whole model token: token literal a
   And,          // what all of the list [a, a + b) have in common
   Not,          // every text that a is not
+  Members,      // all of member table min, in any order (members.hpp)
+  Remaining,    // of the members a those that state min leaves; b: what is left of a name, or kNothing after a member
+  Mark,         // in the names of members: that of member a ends here
 };
 
 struct ByteSet {
@@ -126,6 +129,24 @@ class ExpressionStore {
   ExprId intersection(std::vector<ExprId> members);
   ExprId complement(ExprId x);
 
+  // Members in any order (members.hpp). Ways without a text are dropped; kNothing when no text is left.
+  ExprId members(MemberTable table);
+  ExprId find_members(const MemberTable& table) const;  // kNothing when it is not there
+  ExprId mark(std::uint32_t member);
+  const MemberTable& member_table(const Expr& e) const {
+    return member_tables_[(e.kind == ExprKind::Remaining ? terms_[e.a] : e).min];
+  }
+  const MemberState& member_state(const Expr& e) const { return member_states_[e.min].state; }
+  // What a term of Members or Remaining says about the next byte: the separator and the members that may come next. Not
+  // for those inside a name.
+  ExprId next_members(ExprId id);
+  // Inside a name, of which `names` is left.
+  ExprId within_name(ExprId whole, std::uint32_t state, ExprId names);
+  // What the text of a term of Members or Remaining may begin with.
+  std::vector<ExprId> member_heads(const Expr& e) const;
+  // Remaining of a saved constraint; kNothing for one that the functions above do not make.
+  ExprId restore_remaining(ExprId whole, ExprId names, MemberState state);
+
   // A composite term of a saved constraint, as it is written there: nothing is rewritten, so it costs no more than the
   // list is long. kNothing for one that no constructor above returns. Not every one that is let through is one that
   // they return; that does no harm, since terms come into use only by being equal to what a constructor makes.
@@ -148,11 +169,24 @@ class ExpressionStore {
   ExprId intern_list(ExprKind kind, std::vector<ExprId> list);
   ExprId factored(std::vector<ExprId> members, unsigned depth, std::map<std::vector<ExprId>, ExprId>& done);
   void gather(ExprId id, std::vector<ExprId>& members) const;
+  std::uint32_t intern(MemberState state);
+  ExprId remaining(ExprId whole, ExprId names, std::uint32_t state);
+  // The members that may come next.
+  ExprId first_members(ExprId whole, std::uint32_t state);
+  const std::vector<std::uint32_t>& marks_in(ExprId names);
 
   ChunkedVector<Expr> terms_;
   ChunkedVector<ByteSet> sets_;
   ChunkedVector<TokenRef> tokens_;
   ChunkedVector<std::vector<ExprId>> lists_;
+  struct KnownState {
+    MemberState state;
+    std::unordered_map<ExprId, ExprId> first;  // members that may come next, by table
+  };
+  ChunkedVector<MemberTable> member_tables_;
+  ChunkedVector<KnownState> member_states_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> member_state_index_;
+  std::unordered_map<ExprId, std::vector<std::uint32_t>> marks_;  // by what is left of names
   std::unordered_multimap<std::uint64_t, std::uint32_t> term_index_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> set_index_;
 };

@@ -72,6 +72,9 @@ class Splitter {
       case ExprKind::Not:
         throw GrammarError("a rule refers to itself at the beginning of an operand of an intersection or a complement",
                            0, 0, "a rule that is recursive there reads something before it comes to itself");
+      case ExprKind::Members:
+        throw GrammarError("a rule refers to itself at the beginning of members that come in any order", 0, 0,
+                           "a rule that is recursive there reads something before it comes to itself");
       default:
         result.other = id;
     }
@@ -263,6 +266,8 @@ std::vector<std::uint32_t> head_calls(const ExpressionStore& terms, ExprId id) {
     } else if (e.kind == ExprKind::Concat) {
       todo.push_back(e.a);
       if (terms[e.a].nullable) todo.push_back(e.b);
+    } else if (e.kind == ExprKind::Members) {
+      for (ExprId head : terms.member_heads(e)) todo.push_back(head);
     } else {
       for (ExprId operand : terms.operands(e)) todo.push_back(operand);
     }

@@ -63,6 +63,16 @@ class TermHasher {
         for (const Hash& m : members) h = mix(h, m);
         return h;
       }
+      case ExprKind::Mark:
+        return mix(h, e.a);
+      case ExprKind::Members: {
+        const MemberTable& table = t_.member_table(e);
+        for (const MemberTable::Way& way : table.ways) h = mix(h, std::uint64_t{way.member} << 32 | way.witnesses);
+        for (const bool required : table.required) h = mix(h, required ? 1 : 0);
+        h = mix(mix(h, std::uint64_t{table.min} << 32 | table.max), table.all_witnesses);
+        for (ExprId operand : table.operands) h = mix(h, done_.at(operand));
+        return h;
+      }
       default:
         h = mix(h, std::uint64_t{e.min} << 32 | e.max);
         for (ExprId operand : t_.operands(e)) h = mix(h, done_.at(operand));
@@ -143,6 +153,15 @@ ExprId TermCopier::copy(ExprId id) {
       return to_.intersection(copied());
     case ExprKind::Not:
       return to_.complement(done_.at(e.a));
+    case ExprKind::Mark:
+      return to_.mark(e.a);
+    case ExprKind::Members: {
+      MemberTable table = from_.member_table(e);
+      for (ExprId& operand : table.operands) operand = done_.at(operand);
+      return to_.members(std::move(table));
+    }
+    case ExprKind::Remaining:
+      break;  // made on the way, in machines alone
   }
   return kNothing;
 }

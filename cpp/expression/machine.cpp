@@ -98,6 +98,13 @@ std::uint32_t Machine::partition(ExprId id) {
     case ExprKind::Alternation:
     case ExprKind::And:
       break;
+    case ExprKind::Remaining:
+      return partition(store_.member_heads(e)[0]);
+    case ExprKind::Members: {
+      std::uint32_t p = 0;
+      for (ExprId head : store_.member_heads(e)) p = meet(p, partition(head));
+      return p;
+    }
     default:
       return 0;
   }
@@ -204,6 +211,17 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
       for (ExprId m : store_.alternatives(after)) {
         if (operand || !empty(m)) out.plain.push_back(m);
       }
+      return;
+    }
+    case ExprKind::Mark:
+      return;
+    case ExprKind::Members:
+      return local(store_.next_members(id), symbol, out, operand);
+    case ExprKind::Remaining: {
+      if (e.b == kNothing) return local(store_.next_members(id), symbol, out, operand);
+      if (symbol.token >= 0) return;
+      const ExprId after = store_.within_name(e.a, e.min, derivative(e.b, symbol));
+      if (after != kNothing) out.plain.push_back(after);
       return;
     }
   }
@@ -409,6 +427,12 @@ ByteSet Machine::first(ExprId id) {
       break;
     case ExprKind::Alternation:
       break;
+    case ExprKind::Members:
+    case ExprKind::Remaining: {
+      ByteSet any;  // of the members that were written too: it may hold more than can come
+      for (ExprId head : store_.member_heads(e)) any.insert(first(head));
+      return any;
+    }
     default:
       return {};
   }
@@ -514,14 +538,17 @@ std::vector<ExprId> Machine::near_bounds(ExprId q, std::uint32_t length) {
   const std::uint32_t near = length + 1;
   std::vector<ExprId> found;
   for (const bool least : {true, false}) {
-    Rewriter rewrite(store_, [&](ExprId, ExprId rebuilt) {
-      const Expr e = store_[rebuilt];
-      if (e.kind != ExprKind::Repeat) return rebuilt;
-      const std::uint32_t bound = least ? e.min : e.max;
-      if (bound == kNoMax || bound <= near) return rebuilt;
-      const std::uint32_t passed = bound - near;
-      return store_.repeat(e.a, e.min - std::min(e.min, passed), e.max == kNoMax ? kNoMax : e.max - passed);
-    });
+    Rewriter rewrite(
+        store_,
+        [&](ExprId, ExprId rebuilt) {
+          const Expr e = store_[rebuilt];
+          if (e.kind != ExprKind::Repeat) return rebuilt;
+          const std::uint32_t bound = least ? e.min : e.max;
+          if (bound == kNoMax || bound <= near) return rebuilt;
+          const std::uint32_t passed = bound - near;
+          return store_.repeat(e.a, e.min - std::min(e.min, passed), e.max == kNoMax ? kNoMax : e.max - passed);
+        },
+        Descend::Counted);
     if (const ExprId there = rewrite(q); there != q) found.push_back(there);
   }
   if (states_.size() < store_.size()) states_.resize(store_.size());
@@ -549,6 +576,10 @@ void Machine::head_rules(ExprId root, std::vector<std::uint32_t>& out) const {
       case ExprKind::Concat:
         todo.push_back(e.a);
         if (store_[e.a].nullable) todo.push_back(e.b);
+        break;
+      case ExprKind::Members:
+      case ExprKind::Remaining:
+        for (ExprId head : store_.member_heads(e)) todo.push_back(head);
         break;
       default:
         for (ExprId operand : store_.operands(e)) todo.push_back(operand);

@@ -97,7 +97,8 @@ class Levels {
     for (std::uint32_t r : cycle) empty_[first_copy_[r] + level] = true;
     const auto without_empty = [&](ExprId body) {
       Rewriter drop(
-          t, [&](ExprId, ExprId id) { return t[id].kind == ExprKind::Call && empty_[t[id].a] ? kNothing : id; }, false);
+          t, [&](ExprId, ExprId id) { return t[id].kind == ExprKind::Call && empty_[t[id].a] ? kNothing : id; },
+          Descend::OutsideBooleans);
       return drop(body);
     };
     for (bool changed = true; std::exchange(changed, false);) {
@@ -170,6 +171,12 @@ class Levels {
         case ExprKind::Repeat:
           readings[around] = t.repeat(operands[0], e.min, e.max);
           break;
+        case ExprKind::Members: {
+          MemberTable table = t.member_table(e);
+          table.operands = std::move(operands);
+          readings[around] = t.members(std::move(table));
+          break;
+        }
         default:
           readings[around] = t.endless(operands[0]);
       }

@@ -23,6 +23,7 @@ std::span<const NodeId> parts(const Grammar& g, const Node& n) {
     case NodeKind::Intersection:
     case NodeKind::Complement:
     case NodeKind::Terminal:
+    case NodeKind::Unordered:
       return g.children(n);
     default:
       return {};
@@ -92,6 +93,17 @@ std::vector<bool> productive_rules(const Rules& rules) {
   for (std::uint32_t r = 0; r < productive.size(); ++r) bodies[rules.bodies[r]].push_back(r);
   for (const ExprId id : terms) {
     const Expr& e = t[id];
+    if (e.kind == ExprKind::Members) {
+      // For the values of those that must come. The first way of a member admits every value of its other ways.
+      const MemberTable& table = t.member_table(e);
+      for (std::uint32_t member = 0; member < table.members(); ++member) {
+        if (!table.required[member]) continue;
+        users[table.value(ways_of(table, member).first)].push_back(id);
+        ++waits[id];
+      }
+      if (waits[id] == 0) todo.push_back(id);
+      continue;
+    }
     for (const ExprId operand : t.operands(e)) users[operand].push_back(id);
     switch (e.kind) {
       case ExprKind::Nothing:
@@ -164,6 +176,12 @@ bool check_operands(const Grammar& g) {
           {DiagnosticKind::Unsupported, n.span, "a terminal in a terminal, an intersection or a complement",
            "write what it consists of: inside these nothing says where a lexeme ends"});
     }
+    if (n.kind == NodeKind::Unordered) {
+      throw grammar_error(
+          g.source(), g.file(),
+          {DiagnosticKind::Unsupported, n.span, "members in any order in an intersection or a complement",
+           "these are for regular languages"});
+    }
     if (n.kind == NodeKind::RuleRef) inside[n.first] = true;
     for (NodeId part : parts(g, n)) todo.push_back(part);
   }
@@ -206,7 +224,8 @@ void drop_empty(Rules& rules) {
     if (t[body].head_depth < kMaxHeadDepth / 2 && t[body].size < kLargestOperand) inlined[group[0]] = body;
   }
   Rewriter in_operands(
-      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) ? substitute(id) : rebuilt; }, false);
+      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) ? substitute(id) : rebuilt; },
+      Descend::OutsideBooleans);
   for (std::size_t r = 0; r < inlined.size(); ++r) {
     const ExprId body = in_operands(rules.bodies[r]);
     rules.bodies[r] = body;
@@ -221,7 +240,7 @@ void drop_empty(Rules& rules) {
     if (is_boolean(t[id])) booleans.push_back(id);
     return rebuilt;
   };
-  Rewriter collector(t, collect, false);
+  Rewriter collector(t, collect, Descend::OutsideBooleans);
   for (ExprId body : std::vector<ExprId>(rules.bodies)) collector(body);
   collector(rules.root);
   std::vector<bool> called(rules.bodies.size());
@@ -246,7 +265,7 @@ void drop_empty(Rules& rules) {
 
   Rewriter drop(
       t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) && machine.empty(copy(id)) ? kNothing : rebuilt; },
-      false);
+      Descend::OutsideBooleans);
   for (std::size_t r = 0; r < inlined.size(); ++r) {
     const ExprId body = drop(rules.bodies[r]);
     rules.bodies[r] = body;

@@ -66,14 +66,20 @@ std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, Ex
 // Strongly connected components of a graph, callees before callers.
 std::vector<std::vector<std::uint32_t>> components(const std::vector<std::vector<std::uint32_t>>& edges);
 
+// Which terms a Rewriter looks into.
+enum class Descend : std::uint8_t {
+  Everywhere,
+  OutsideBooleans,  // not into the operands of intersections and complements
+  Counted,          // only where there are counters
+};
+
 // Rebuilds terms bottom up with some subterms replaced, each term once. `replace(id, rebuilt)` gets a term
 // and the same term with its operands rebuilt, and says what to put. O(reachable terms), no recursion.
-// `into_operands`: whether the operands of intersections and complements are looked at.
 template <typename Replace>
 class Rewriter {
  public:
-  Rewriter(ExpressionStore& terms, Replace replace, bool into_operands = true)
-      : terms_(terms), replace_(std::move(replace)), into_operands_(into_operands) {}
+  Rewriter(ExpressionStore& terms, Replace replace, Descend descend = Descend::Everywhere)
+      : terms_(terms), replace_(std::move(replace)), descend_(descend) {}
 
   ExprId operator()(ExprId root) {
     std::vector<ExprId> path{root};
@@ -85,7 +91,8 @@ class Rewriter {
       }
       bool ready = true;
       const Expr e = terms_[id];
-      const bool leaf = !into_operands_ && (e.kind == ExprKind::And || e.kind == ExprKind::Not);
+      const bool boolean = e.kind == ExprKind::And || e.kind == ExprKind::Not;
+      const bool leaf = descend_ == Descend::Counted ? !e.counted : descend_ == Descend::OutsideBooleans && boolean;
       const auto operands = leaf ? std::span<const ExprId>() : terms_.operands(terms_[id]);
       for (ExprId operand : std::vector<ExprId>(operands.begin(), operands.end())) {
         if (done_.contains(operand)) continue;
@@ -120,6 +127,11 @@ class Rewriter {
         return e.kind == ExprKind::And ? terms_.intersection(std::move(members))
                                        : terms_.alternation(std::move(members));
       }
+      case ExprKind::Members: {
+        MemberTable table = terms_.member_table(e);
+        for (ExprId& operand : table.operands) operand = done_.at(operand);
+        return terms_.members(std::move(table));
+      }
       default:
         return id;
     }
@@ -127,7 +139,7 @@ class Rewriter {
 
   ExpressionStore& terms_;
   Replace replace_;
-  bool into_operands_;
+  Descend descend_;
   std::unordered_map<ExprId, ExprId> done_;
 };
 

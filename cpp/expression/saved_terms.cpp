@@ -5,6 +5,45 @@
 
 namespace glr {
 
+namespace {
+
+void write_table(const MemberTable& table, const std::unordered_map<ExprId, std::uint32_t>& number, ByteWriter& out) {
+  out.count(table.required.size());
+  for (const bool required : table.required) out.u8(required ? 1 : 0);
+  out.u32(table.min);
+  out.u32(table.max);
+  out.u32(number.at(table.separator()));
+  out.u32(number.at(table.names()));
+  out.count(table.ways.size());
+  for (std::size_t way = 0; way < table.ways.size(); ++way) {
+    out.u32(table.ways[way].member);
+    out.u8(static_cast<std::uint8_t>(table.ways[way].witnesses));
+    out.u32(number.at(table.value(way)));
+  }
+}
+
+// Of the grammar that is read, so it is known already: what a file says of its own is refused.
+ExprId read_table(ExpressionStore& store, const std::vector<ExprId>& terms, ByteReader& in) {
+  MemberTable table;
+  for (std::uint32_t n = in.count(1); n > 0; --n) table.required.push_back(in.u8() != 0);
+  table.min = in.u32();
+  table.max = in.u32();
+  const auto operand = [&] {
+    table.operands.push_back(terms[in.index(terms.size(), "a term's operand does not come before it")]);
+  };
+  operand();
+  operand();
+  for (std::uint32_t n = in.count(9); n > 0; --n) {
+    const std::uint32_t member = in.u32();
+    table.ways.push_back({member, in.u8()});
+    table.all_witnesses |= table.ways.back().witnesses;
+    operand();
+  }
+  return store.find_members(table);
+}
+
+}  // namespace
+
 std::unordered_map<ExprId, std::uint32_t> write_terms(const ExpressionStore& store, std::span<const ExprId> terms,
                                                       const RuleIndex& rules, ByteWriter& out) {
   std::map<std::uint32_t, RuleIndex::key_type> hash_of;
@@ -35,6 +74,22 @@ std::unordered_map<ExprId, std::uint32_t> write_terms(const ExpressionStore& sto
         out.u32(static_cast<std::uint32_t>(store.token(e).id));
         out.u8(store.token(e).negated ? 1 : 0);
         break;
+      case ExprKind::Mark:
+        out.u32(e.a);
+        break;
+      case ExprKind::Members:
+        write_table(store.member_table(e), number, out);
+        break;
+      case ExprKind::Remaining: {
+        const MemberState& state = store.member_state(e);
+        out.u32(number.at(e.a));
+        out.u32(number.at(e.b));
+        out.u32(state.count);
+        out.u8(static_cast<std::uint8_t>(state.met));
+        out.count(state.left.size());
+        for (std::uint64_t word : state.left) out.u64(word);
+        break;
+      }
       default: {
         const auto operands = store.operands(e);
         out.count(operands.size());
@@ -60,7 +115,7 @@ std::vector<ExprId> read_terms(ExpressionStore& store, const RuleIndex& rules, B
   std::vector<ExprId> terms{kNothing, kEmpty};
   for (std::uint32_t n = in.count(6); n > 0; --n) {
     const std::uint8_t kind = in.u8();
-    in.require(kind <= static_cast<std::uint8_t>(ExprKind::Not), "a term is of no known kind");
+    in.require(kind <= static_cast<std::uint8_t>(ExprKind::Mark), "a term is of no known kind");
     ExprId id = kNothing;
     switch (static_cast<ExprKind>(kind)) {
       case ExprKind::Bytes: {
@@ -81,6 +136,22 @@ std::vector<ExprId> read_terms(ExpressionStore& store, const RuleIndex& rules, B
         const auto known = tokens.find({token, in.u8()});
         in.require(known != tokens.end(), "a term holds a token literal that its grammar does not have");
         id = known->second;
+        break;
+      }
+      case ExprKind::Mark:
+        id = store.mark(in.u32());
+        break;
+      case ExprKind::Members:
+        id = read_table(store, terms, in);
+        break;
+      case ExprKind::Remaining: {
+        const ExprId whole = terms[in.index(terms.size(), "a term's operand does not come before it")];
+        const ExprId names = terms[in.index(terms.size(), "a term's operand does not come before it")];
+        MemberState state;
+        state.count = in.u32();
+        state.met = in.u8();
+        for (std::uint32_t k = in.count(8); k > 0; --k) state.left.push_back(in.u64());
+        id = store.restore_remaining(whole, names, std::move(state));
         break;
       }
       default: {

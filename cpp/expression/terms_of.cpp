@@ -94,6 +94,7 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
         break;
       case NodeKind::CodePoints:
       case NodeKind::Token:
+      case NodeKind::Unordered:
         needed[i] = kUnbounded;
         break;
       case NodeKind::Complement:
@@ -243,8 +244,42 @@ GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::
         node.kind == NodeKind::Intersection || node.kind == NodeKind::Terminal) {
       for (NodeId part : g.children(node)) add(part);
     }
+    if (node.kind == NodeKind::Unordered) add(g.children(node).back());
   }
   return grammar_error(g.file(), {DiagnosticKind::MissingByte, {}, "a byte that every sentence needs", ""});
+}
+
+// `term`: by node; kNothing where it has no text.
+ExprId unordered(const Grammar& g, const Node& node, ExpressionStore& t, const std::vector<ExprId>& term) {
+  const Unordered& members = g.unordered(node);
+  const auto children = g.children(node);
+  const auto of = [&](std::size_t child) { return term[static_cast<std::size_t>(children[child])]; };
+  const auto named = static_cast<std::uint32_t>(members.required.size());
+  MemberTable table;
+  table.required = members.required;
+  table.min = members.min;
+  table.max = members.max == kUnbounded ? kNoMax : members.max;
+  bool begun = !t[of(0)].nullable;  // whatever comes reads something first
+  std::vector<ExprId> names;
+  for (std::uint32_t member = 0; member < named; ++member) {
+    begun = begun && !t[of(1 + member)].nullable;
+    names.push_back(t.concat(of(1 + member), t.mark(member)));
+  }
+  table.operands = {of(0), t.alternation(std::move(names))};
+  for (std::size_t way = 0; way < members.ways.size(); ++way) {
+    const auto [member, witnesses] = members.ways[way];
+    const ExprId value = of(1 + named + way);
+    begun = begun && (member < named || !t[value].nullable);
+    table.operands.push_back(value);
+    table.ways.push_back({member, witnesses});
+    table.all_witnesses |= witnesses;
+  }
+  if (!begun) {
+    throw grammar_error(g.source(), g.file(),
+                        {DiagnosticKind::Unsupported, node.span, "members in any order that may be empty",
+                         "a separator, a name and an additional member read something"});
+  }
+  return t.members(std::move(table));
 }
 
 }  // namespace
@@ -314,6 +349,9 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
       case NodeKind::Repeat:
         e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max);
         break;
+      case NodeKind::Unordered:
+        e = unordered(g, n, t, term);
+        break;
       case NodeKind::Token:
         if (vocabulary != nullptr) e = t.token(resolve(g, n, *vocabulary));
         break;
@@ -346,7 +384,10 @@ ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits&
   };
   terms_of(grammar, vocabulary, rules);
   remove_left_recursion(rules);
-  if (booleans) drop_empty(rules);
+  // Members may have no text without their node showing it (bounds, witnesses): then a rule may be called that has
+  // none.
+  const bool nothing = std::ranges::find(rules.bodies, kNothing) != rules.bodies.end();
+  if (booleans || nothing) drop_empty(rules);
   require_sentence("what it asks for excludes itself");
   if (const std::uint32_t nesting = limits.nesting_of(grammar); nesting != 0) {
     limit_nesting(rules, nesting, limits.max_states, root.name);

@@ -146,6 +146,25 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
         out += token.text.empty() ? "<[" + std::to_string(token.id) + "]>" : token.text;
         break;
       }
+      case NodeKind::Unordered: {
+        // {separator: name value, name value?, +additional}: the ones with a question mark may be left out.
+        const Unordered& members = grammar.unordered(node);
+        const auto children = grammar.children(node);
+        const std::size_t named_members = members.required.size();
+        steps.push_back({.text = "}"});
+        for (std::size_t way = members.ways.size(); way-- > 0;) {
+          const std::uint32_t member = members.ways[way].member;
+          const bool named = member < named_members;
+          if (named && !members.required[member]) steps.push_back({.text = "?"});
+          steps.push_back({.node = children[1 + named_members + way], .around = Binding::Element});
+          steps.push_back({.text = named ? " " : "+"});
+          if (named) steps.push_back({.node = children[1 + member], .around = Binding::Element});
+          steps.push_back({.text = way == 0 ? ": " : ", "});
+        }
+        steps.push_back({.node = children[0], .around = Binding::Element});
+        out += '{';
+        break;
+      }
       case NodeKind::Complement:
         out += '~';
         steps.push_back({.node = grammar.children(node).front(), .around = Binding::Element});

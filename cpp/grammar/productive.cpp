@@ -26,6 +26,8 @@ std::span<const NodeId> parts(const Grammar& grammar, const Node& node) {
     case NodeKind::Complement:
     case NodeKind::Terminal:
       return grammar.children(node);
+    case NodeKind::Unordered:
+      return grammar.children(node).last(1);
     case NodeKind::Literal:
     case NodeKind::CodePoints:
     case NodeKind::Token:
@@ -53,6 +55,7 @@ std::uint32_t parts_needed(const Node& node) {
     case NodeKind::RuleRef:
     case NodeKind::Choice:
     case NodeKind::Terminal:
+    case NodeKind::Unordered:
       return 1;
   }
   return kNever;

@@ -290,7 +290,7 @@ TEST(what_no_front_end_makes_is_refused) {
   };
   CHECK_EQ(one([](ByteWriter& out) { literal(out, "b"); }), "");
   CHECK_EQ(one([](ByteWriter& out) { node(out, NodeKind::Sequence, {2, 0, 0}); }), "");
-  CHECK(says(one([](ByteWriter& out) { node(out, static_cast<NodeKind>(10), {}); }), "no known kind"));
+  CHECK(says(one([](ByteWriter& out) { node(out, static_cast<NodeKind>(99), {}); }), "no known kind"));
   CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Sequence, {2, 0, 1}); }), "does not come before"));
   CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Sequence, {1, 0}); }), "too few children"));
   CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Intersection, {0}); }), "too few children"));
@@ -309,6 +309,28 @@ TEST(what_no_front_end_makes_is_refused) {
                out.text("a");
              }),
              "outside the grammar's source"));
+  // Two members in any order, one of them required, and additional ones. Every child is "a".
+  const auto unordered = [](std::uint32_t second_way, std::uint8_t witnesses, std::uint32_t min, std::uint32_t max) {
+    return [=](ByteWriter& out) {
+      node(out, NodeKind::Unordered, {2});
+      out.u8(1);
+      out.u8(0);
+      out.u32(3);
+      for (const auto& [way, bits] : {std::pair{0u, std::uint8_t{0}}, {second_way, witnesses}, {2u, std::uint8_t{0}}}) {
+        out.u32(way);
+        out.u8(bits);
+      }
+      out.u32(min);
+      out.u32(max);
+      for (int child = 0; child < 7; ++child) out.u32(0);
+    };
+  };
+  CHECK_EQ(one(unordered(1, 0, 0, 2)), "");
+  CHECK_EQ(one(unordered(0, 15, 3, 0xFFFFFFFF)), "");
+  CHECK(says(one(unordered(3, 0, 0, 2)), "way to write a member"));
+  CHECK(says(one(unordered(1, 16, 0, 2)), "way to write a member"));
+  CHECK(says(one(unordered(1, 0, 3, 2)), "bounds of members"));
+  CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Unordered, {0xFFFFFFFF}); }), "beyond the end"));
   // 2^100 nodes as a tree, in a few hundred bytes.
   const auto doubled = [](ByteWriter& out) {
     literal(out, "a");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -442,8 +443,77 @@ def test_property_order() -> None:
         ['{"b": 1, "a": 2, "c": 3, "d": 4}', '{"c": 1, "z": 2, "y": 3}'],
         ['{"a": 1, "b": 2, "c": 3}', '{"d": 1, "c": 2}'],
     )
-    with pytest.raises(glr.SchemaError, match="not available yet"):
-        glr.Grammar.from_json_schema(schema, property_order="any")
+    every = ['{"b": 1, "a": 2, "c": 3, "d": 4}', '{"a": 1, "b": 2, "c": 3}', '{"d": 1, "c": 2}']
+    check(schema, every, ['{"a": 1, "b": 2}', '{"a": 1, "c": 2, "a": 3}', "{}", '{"c": 1,}'], property_order="any")
+
+
+# A schema, members of a document that meet it in every order, and texts that do not meet it.
+ANY_ORDER: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
+    "names that begin alike": (
+        {"properties": {"a": {"type": "integer"}, "ab": {}, "abc": {}, "b": {}}, "additionalProperties": False},
+        {"a": 1, "ab": 2, "abc": 3, "b": None},
+        ['{"ab": 1, "ab": 2}', '{"a": "x"}', '{"ac": 1}', '{"abcd": 1}'],
+    ),
+    "all required": (
+        {"properties": {"x": {}, "y": {"type": "object"}, "z": {}}, "required": ["z", "y", "x"]},
+        {"x": [1], "y": {"x": {}}, "z": ""},
+        ['{"x": 1, "y": {}}', '{"x": 1, "y": {}, "w": 1}', '{"x": 1, "y": 2, "z": 3}'],
+    ),
+    "bounds": (
+        {"properties": {"x": {}, "y": {}}, "required": ["y"], "minProperties": 2, "maxProperties": 3},
+        {"x": 1, "y": 2, "w": 3},
+        ['{"y": 1}', '{"x": 1, "w": 2, "v": 3}', '{"x": 1, "w": 2, "v": 3, "y": 4}', '{"x": 1, "x": 2, "y": 3}'],
+    ),
+    "room for one that is required": (
+        {"properties": {"x": {}, "y": {}}, "required": ["y"], "maxProperties": 1},
+        {"y": 1},
+        ['{"x": 1}', "{}", '{"y": 1, "x": 2}', '{"w": 1}'],
+    ),
+    "additional members with a schema": (
+        {"properties": {"n": {"type": "string"}}, "additionalProperties": {"type": "integer"}},
+        {"n": "a", "k": 1, "m": 2},
+        ['{"n": 1}', '{"k": "a"}', '{"k": 1, "n": 1}', '{"n": "a", "k": 1, "n": "b"}'],
+    ),
+    "a negated schema": (
+        {"type": "object", "not": {"additionalProperties": {"type": "integer"}}, "maxProperties": 2},
+        {"a": 1, "b": "x"},
+        ["{}", '{"a": 1}', '{"a": 1, "b": 2}', '{"a": "x", "b": "y", "c": "z"}'],
+    ),
+    "recursive": (
+        {"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"v": {}, "l": {"$ref": "#/$defs/t"}}, "required": ["v"]}}},
+        {"v": 1, "l": {"l": {"v": 2}, "v": 3}},
+        ['{"l": {"v": 1}}', '{"l": {"l": {}, "v": 1}, "v": 2}'],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANY_ORDER)
+def test_any_order(case: str) -> None:
+    schema, document, rejected = ANY_ORDER[case]
+    check({"type": "object", **schema}, [spelled(d) for d in orders(document)], rejected, property_order="any")
+
+
+def test_any_order_of_many() -> None:
+    names = [f"property {i}" for i in range(5_000)]
+    schema = {"properties": {name: {"type": "integer"} for name in names}, "required": names[::100], "type": "object"}
+    grammar = glr.Grammar.from_json_schema(schema, property_order="any")
+    rng = Random(1)
+    document = dict.fromkeys(rng.sample(names, 200) + names[::100], 1)
+    assert grammar.matches(spelled(document))
+    del document[names[700]]
+    assert not grammar.matches(spelled(document))
+
+
+def test_any_order_of_a_saved_constraint(tmp_path: Path) -> None:
+    schema = {"properties": {"a": {}, "b": {}, "c": {}}, "required": ["a"], "minProperties": 3, "type": "object"}
+    constraint = glr.Grammar.from_json_schema(schema, property_order="any").compile(BYTES)
+    texts = [spelled(d).encode() for d in orders({"a": [{}], "b": "é", "d": 1})]
+    assert all(masks_admit(constraint, text) for text in texts)
+    constraint.save(tmp_path / "saved")
+    again = glr.Constraint.load(tmp_path / "saved", BYTES)
+    assert again.stats.entries > 0
+    assert all(masks_admit(again, text) for text in texts)
+    assert not masks_admit(again, b'{"b": 1, "c": 2, "d": 3}')
 
 
 def closed(**properties: Any) -> dict[str, Any]:
@@ -620,6 +690,33 @@ def test_against_jsonschema(part: int) -> None:
                 text = (admitted or texts)[0]
                 assert masks_admit(constraint, text.encode()) == bool(admitted), (number, spelled(schema), text)
     assert refused < SCHEMAS / 6 * 0.2
+    assert valid > 100
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_any_order_against_jsonschema(part: int) -> None:
+    """Every order of a document's members is admitted, or none is, as jsonschema says."""
+    valid = 0
+    for number in range(1000 + part, 1000 + SCHEMAS // 2, 3):
+        rng = Random(number)
+        schema = random_schema(rng)
+        validator = jsonschema.Draft202012Validator(schema)
+        documents = [random_document(rng) for _ in range(DOCUMENTS)]
+        try:
+            grammar = glr.Grammar.from_json_schema(schema, property_order="any")
+        except glr.SchemaError as error:
+            if "no value" in str(error):
+                assert not any(validator.is_valid(d) for d in documents), (number, schema)
+            continue
+        constraint = grammar.compile(BYTES)
+        for i, document in enumerate(documents):
+            due = validator.is_valid(document)
+            valid += due
+            texts = [spelled(d) for d in itertools.islice(orders(document), 6)]
+            for text in texts:
+                assert grammar.matches(text) == due, (number, spelled(schema), text)
+            if i < 4:
+                assert masks_admit(constraint, texts[-1].encode()) == due, (number, spelled(schema), texts[-1])
     assert valid > 100
 
 

@@ -27,9 +27,10 @@ std::string front_end(const JsonSchemaOptions& o) {
 std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
                                                 std::string_view file) {
   using namespace json_schema;
-  if (options.property_order == JsonSchemaOptions::PropertyOrder::Any) {
-    fail(file, "#", DiagnosticKind::Unsupported, "property_order=\"any\"",
-         "not available yet: properties are written as declared, additional ones after them");
+  if (options.profile == JsonSchemaOptions::Profile::Strict &&
+      options.property_order == JsonSchemaOptions::PropertyOrder::Any) {
+    fail(file, "#", DiagnosticKind::Unsupported, "property_order=\"any\" in the strict profile",
+         "it has one order for the members of an object");
   }
   if (options.profile == JsonSchemaOptions::Profile::Strict && options.spelling == JsonSchemaOptions::Spelling::Any) {
     fail(file, "#", DiagnosticKind::Unsupported, "spelling=\"any\" in the strict profile",

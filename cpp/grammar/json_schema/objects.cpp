@@ -4,8 +4,11 @@
 // members in any number. What must be known on the way is only what the bounds and the witnesses ask for: how many
 // members were written, up to the greatest bound, and which witnesses were met. Without either the row is one
 // sequence of optional members, and the only choice is which of them is the first, the one without a comma.
+//
+// In any order there is no row: the declared keys are the members of one Unordered node.
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,7 +19,8 @@
 namespace glr::json_schema {
 
 // A way to write a member, and the witnesses it is one of. Its parts are put straight into the sequences it stands in:
-// a sequence in a sequence is concatenated twice when the grammar is compiled.
+// a sequence in a sequence is concatenated twice when the grammar is compiled. In any order a declared member's parts
+// begin after its name.
 struct Writer::Member {
   std::vector<NodeId> parts;
   std::uint32_t witnesses = 0;  // bits
@@ -31,6 +35,7 @@ struct Writer::Evidence {
 
 struct Writer::Object {
   struct Declared {
+    std::vector<NodeId> name;  // with its quotes; in any order only
     std::vector<Member> ways;
     bool required = false;
   };
@@ -49,6 +54,16 @@ std::vector<NodeId> Writer::member(const std::vector<NodeId>& key, const Goal& g
     if (part != spaces_.none) parts.push_back(part);
   }
   return parts;
+}
+
+NodeId Writer::known_name(const std::string& name) {
+  if (options_.spelling == JsonSchemaOptions::Spelling::Any) return names_.quoted(names_.text(name));
+  return literal(canonical_string(name));
+}
+
+std::vector<NodeId> Writer::after_name() {
+  if (spaces_.before_colon == spaces_.none) return {literal(":")};
+  return {spaces_.before_colon, literal(":")};
 }
 
 // With its quotes, up to and with the colon.
@@ -117,7 +132,7 @@ NodeId Writer::object(const ObjectShape& shape) {
   if (object.declared.empty() && object.all_witnesses == 0) object.cap = 1;  // repetitions count by themselves
   const std::size_t states =
       (object.declared.size() + 1) * (std::size_t{object.cap} + 1) * (std::size_t{object.all_witnesses} + 1);
-  if (states > kMaxMemberStates) {
+  if (states > kMaxMemberStates && !any_order()) {
     refuse(DiagnosticKind::LimitExceeded,
            "bounds on the number of properties that need " + std::to_string(states) + " states",
            "at most " + std::to_string(kMaxMemberStates) + " are counted out");
@@ -179,7 +194,7 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
   const std::unordered_set<std::string> forbidden(shape.forbidden.begin(), shape.forbidden.end());
   for (const Key& key : keys) {
     object.mentioned.insert(*key.name);
-    Object::Declared declared{{}, required.contains(*key.name)};
+    Object::Declared declared{{}, {}, required.contains(*key.name)};
     if (!forbidden.contains(*key.name) && name_admitted(shape.names, *key.name)) {
       std::vector<Evidence> evidence;
       for (std::size_t w = 0; w < shape.witnesses.size(); ++w) {
@@ -201,7 +216,8 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
         }
         if (applies) evidence.push_back({1u << w, {}, std::move(goal)});
       }
-      add_ways({}, known_key(*key.name), key.goal, evidence, declared.ways);
+      if (any_order()) declared.name = {known_name(*key.name)};
+      add_ways({}, any_order() ? after_name() : known_key(*key.name), key.goal, evidence, declared.ways);
     }
     if (declared.required || !declared.ways.empty()) object.declared.push_back(std::move(declared));
   }
@@ -293,7 +309,7 @@ void Writer::add_extras(const ObjectShape& shape, Object& object) {
 }
 
 // A member may be the witness of several negated schemas at once, so there is a way for every set of them.
-// `known`: the key when there is only one.
+// `known`: the key when there is only one, or the end of it.
 void Writer::add_ways(const std::vector<NodeId>& names, const std::vector<NodeId>& known, const Goal& goal,
                       const std::vector<Evidence>& evidence, std::vector<Member>& out) {
   for (std::uint32_t set = 0; set < (1u << evidence.size()); ++set) {
@@ -382,7 +398,39 @@ NodeId Writer::uncounted_members(const Object& object) {
   return next ? choice({close(false, "}"), *next}) : close(false, "}");
 }
 
+// Which of the members are still to come is the engine's business.
+NodeId Writer::unordered_members(const Object& object) {
+  Unordered members;
+  members.min = object.min;
+  members.max = object.max == kNoBound ? kUnbounded : object.max;
+  std::vector<NodeId> names;
+  std::vector<NodeId> values;
+  for (const Object::Declared& key : object.declared) {
+    if (key.ways.empty()) return builder_.nothing({});
+    for (const Member& way : key.ways) {
+      members.ways.push_back({static_cast<std::uint32_t>(names.size()), way.witnesses});
+      values.push_back(sequence(way.parts));
+    }
+    names.push_back(key.name[0]);
+    members.required.push_back(key.required);
+  }
+  for (const Member& way : object.extras) {
+    members.ways.push_back({static_cast<std::uint32_t>(names.size()), way.witnesses});
+    values.push_back(sequence(way.parts));
+  }
+  const bool may_be_empty = object.min == 0 && object.all_witnesses == 0 &&
+                            std::none_of(members.required.begin(), members.required.end(), std::identity());
+  std::vector<NodeId> ways;
+  if (may_be_empty) ways.push_back(close(false, "}"));
+  if (!values.empty() && object.max > 0) {
+    const NodeId some = builder_.unordered(comma_, names, values, std::move(members), {});
+    ways.push_back(sequence({some, close(true, "}")}));
+  }
+  return choice(ways);
+}
+
 NodeId Writer::members(const Object& object) {
+  if (any_order()) return unordered_members(object);
   if (object.cap == 1 && object.all_witnesses == 0 && object.min == 0 && object.max == kNoBound)
     return uncounted_members(object);
   const std::uint32_t sets = object.all_witnesses + 1;

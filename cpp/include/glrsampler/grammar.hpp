@@ -43,6 +43,7 @@ enum class NodeKind : std::uint8_t {
   Intersection,  // the texts that all children have in common; regular operands only (see below)
   Complement,    // every byte string that the only child is not; regular operand only
   Terminal,      // one lexeme: a match of the only child that is not cut short; regular operand only (see below)
+  Unordered,     // members in any order, at least one, each at most once, a separator between them; see Unordered
 };
 
 // The operands of Intersection, Complement and Terminal are regular: no tokens, no terminals, and every rule they reach
@@ -63,16 +64,33 @@ struct TokenLiteral {
   bool negated = false;
 };
 
+// What an Unordered node asks of its members.
+struct Unordered {
+  // One way to write a member. A member may have several, when some of its values are witnesses: the text as a whole
+  // must hold one for each bit that any way has. The first way of a member is none and admits every value of the
+  // others.
+  struct Way {
+    std::uint32_t member;  // by its name; required.size(): an additional one, that has its name in itself
+    std::uint32_t witnesses = 0;
+  };
+
+  std::vector<bool> required;  // by member
+  std::vector<Way> ways;       // ascending by member
+  std::uint32_t min = 0;       // members
+  std::uint32_t max = kUnbounded;
+};
+
 struct Node {
   NodeKind kind;
   Span span;
   // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
   // Sequence, Choice, Intersection: of children(). Repeat, Complement, Terminal: first is the index of the child in
-  // children().
-  // RuleRef: first is the RuleId. Token: first is the index in token_literals().
+  // children(). RuleRef: first is the RuleId. Token: first is the index in token_literals(). Unordered: of children():
+  // the separator, the members' names, their values by way, and the sequence of those values that must come; see
+  // unordered().
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::uint32_t min = 0;  // Repeat only
+  std::uint32_t min = 0;  // Repeat; Unordered: which
   std::uint32_t max = 0;
 };
 
@@ -145,6 +163,7 @@ class Grammar {
   std::span<const CodePointRange> ranges(const Node& n) const { return std::span(ranges_).subspan(n.first, n.count); }
   std::span<const NodeId> children(const Node& n) const { return std::span(children_).subspan(n.first, n.count); }
   const TokenLiteral& token_literal(const Node& n) const { return tokens_[n.first]; }
+  const Unordered& unordered(const Node& n) const { return unordered_[n.min]; }
 
   // What the grammar admits beyond its source, a sentence each; empty when it is exact.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -164,6 +183,7 @@ class Grammar {
   std::vector<CodePointRange> ranges_;
   std::vector<NodeId> children_;
   std::vector<TokenLiteral> tokens_;
+  std::vector<Unordered> unordered_;
   RuleId root_{};
   std::string source_;
   std::string file_;
@@ -191,6 +211,10 @@ class GrammarBuilder {
   NodeId intersection(std::span<const NodeId> children, Span span);  // at least one; one child: that child
   NodeId complement(NodeId child, Span span);
   NodeId terminal(NodeId child, Span span);
+  // `names`: of the members with a name, disjoint; `values`: by way, from the end of the name on. Neither the separator
+  // nor a name nor an additional member may be empty, else the grammar is refused when it is compiled.
+  NodeId unordered(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values, Unordered members,
+                   Span span);
   NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
   RuleId declare(std::string_view name);  // new, undefined
