@@ -8,6 +8,7 @@ print(glrsampler.generate(llm, "Is water wet? ", sampler).text)
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._core import (
@@ -30,6 +31,8 @@ from .errors import (
     LlamaAbiError,
     RejectedToken,
     SchemaError,
+    ToolError,
+    UntrustedTokenError,
     VocabularyError,
 )
 from .generation import Event, Result, generate, stream
@@ -37,6 +40,7 @@ from .reasons import Reason
 from .schemas import json_object
 
 if TYPE_CHECKING:
+    from . import tools
     from .llama import Llama
 
 __all__ = [
@@ -58,6 +62,8 @@ __all__ = [
     "Result",
     "Sampler",
     "SchemaError",
+    "ToolError",
+    "UntrustedTokenError",
     "Utf8Buffer",
     "Vocabulary",
     "VocabularyError",
@@ -65,10 +71,14 @@ __all__ = [
     "generate",
     "json_object",
     "stream",
+    "tools",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    # Needs packages of its own, see the extra `tools`.
+    if name == "tools":
+        return importlib.import_module(".tools", __name__)
     # llama-cpp-python is not needed for anything else, and takes a second to import.
     if name == "Llama":
         from . import _abi

@@ -89,3 +89,15 @@ class LlamaAbiError(Error):
     """llama-cpp-python is missing, or the library it loaded is not laid out as expected."""
 
     reason = Reason.LLAMA_ABI
+
+
+class ToolError(Error):
+    """A tool, or a set of tools, that cannot be trusted as declared; see glrsampler.tools."""
+
+    reason = Reason.TOOL_DECLARATION
+
+
+class UntrustedTokenError(Error):
+    """Untrusted text became a control token of the model; see glrsampler.tools.reinsertion."""
+
+    reason = Reason.UNTRUSTED_TOKEN

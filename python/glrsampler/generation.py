@@ -151,7 +151,7 @@ class _Run:
         self.budget, self.budget_reason = _budget(self.decoding.room, max_tokens)
         self.text = _Text([stop] if isinstance(stop, str) else list(stop))
         self.skip = len(self.seam.given)  # bytes of the first tokens that stand in the prefix already
-        self.ask = _as_callable(cancel)
+        self.ask = as_callable(cancel)
         self.count = 0
         self.reason: Reason | None = None
 
@@ -283,7 +283,8 @@ def _budget(room: int, max_tokens: int | None) -> tuple[int, Reason]:
     return max_tokens, Reason.MAX_TOKENS
 
 
-def _as_callable(cancel: Cancel | None) -> Callable[[], bool]:
+def as_callable(cancel: Cancel | None) -> Callable[[], bool]:
+    """What to ask whether to go on: False as long as nobody said stop."""
     if cancel is None:
         return lambda: False
     is_set = getattr(cancel, "is_set", None)

@@ -1,4 +1,4 @@
-"""Every way a run or a compile can end, with a fixed code, what it means and what to do.
+"""Every way a run, a compile or a tool call can end, with a fixed code, what it means and what to do.
 
 `python -m glrsampler.reasons` prints the table of docs/failures.md.
 """
@@ -12,10 +12,10 @@ Status = Literal["complete", "length", "cancelled", "dead_end", "error"]
 
 
 class Reason(StrEnum):
-    """Why a run or a compile ended. Equal to its name as a string; codes and names do not change.
+    """Why a run, a compile or a tool call ended. Equal to its name as a string; codes and names do not change.
 
-    `status` is what a run that ends so has as its status; "error" for what is raised as an exception. A run cut
-    off by a stop string is complete when what stands before it is a sentence.
+    `status` is what a run or a call that ends so has as its status; "error" for what is raised as an exception. A run
+    cut off by a stop string is complete when what stands before it is a sentence.
     """
 
     code: int
@@ -98,16 +98,102 @@ class Reason(StrEnum):
         "internal", 299, "error", "Anything else that the library cannot do (Error).",
         "Please report it with the message.",
     )  # fmt: skip
+    EXECUTED = ("executed", 300, "complete", "The tool ran and its result is there.", "None needed.")
+    TOOL_DECLARATION = (
+        "tool_declaration", 301, "error", "A tool, or a set of tools, that cannot be trusted as declared (ToolError).",
+        "The message names the tool and says what to declare instead.",
+    )  # fmt: skip
+    CALL_INCOMPLETE = (
+        "call_incomplete", 310, "error", "The call was cut off: by a limit, a cancellation or a dead end.",
+        "Raise max_tokens; what came is never executed.",
+    )  # fmt: skip
+    CALL_MALFORMED = (
+        "call_malformed", 311, "error", "The text of the call is not one JSON object of a call.",
+        "Write calls under Session, or exactly as docs/tools.md shows them.",
+    )  # fmt: skip
+    CALL_FIELDS = (
+        "call_fields", 312, "error", "The call lacks a field, or has one that the host alone fills.",
+        "A call has a name, arguments, a version and a schema hash, and nothing else.",
+    )  # fmt: skip
+    CALL_TOO_LARGE = (
+        "call_too_large", 313, "error", "The text of the call is larger than the session allows.",
+        "Ask for smaller arguments, or raise max_call_bytes.",
+    )  # fmt: skip
+    UNKNOWN_TOOL = (
+        "unknown_tool", 314, "error", "The manifest has no tool of this name.", "Declare it before the session.",
+    )  # fmt: skip
+    TOOL_NOT_ALLOWED = (
+        "tool_not_allowed", 315, "error", "The tool is declared, but tool_choice does not let it be called here.",
+        "Choose 'auto', 'required' or the name of the tool.",
+    )  # fmt: skip
+    VERSION_MISMATCH = (
+        "version_mismatch", 316, "error", "The call is for another version of the tool.",
+        "Make the call again under the present manifest.",
+    )  # fmt: skip
+    SCHEMA_MISMATCH = (
+        "schema_mismatch", 317, "error", "The call is for another schema of the tool.",
+        "Make the call again under the present manifest.",
+    )  # fmt: skip
+    INVALID_ARGUMENTS = (
+        "invalid_arguments", 318, "error", "The arguments do not meet the tool's schema.",
+        "The message names the argument by its JSON pointer.",
+    )  # fmt: skip
+    UNKNOWN_REQUEST = (
+        "unknown_request", 319, "error", "The host has issued no request of this id.",
+        "Take the id from Broker.issue(), for this broker.",
+    )  # fmt: skip
+    REPLAYED_REQUEST = (
+        "replayed_request", 320, "error", "The request was answered before, whatever the answer was.",
+        "Take a new id from Broker.issue(); a request is good for one call.",
+    )  # fmt: skip
+    NOT_CONFIRMED = (
+        "not_confirmed", 330, "error", "The person who was asked did not say yes.", "None needed.",
+    )  # fmt: skip
+    CONFIRMATION_MISSING = (
+        "confirmation_missing", 331, "error", "The call needs a yes, and there is nobody to ask.",
+        "Give the session confirm=; list read tools in automatic=.",
+    )  # fmt: skip
+    CONFIRMATION_FAILED = (
+        "confirmation_failed", 332, "error", "Asking for confirmation raised an exception, which is a no.",
+        "Repair the callback; the message names the exception's class.",
+    )  # fmt: skip
+    CONFIRMATION_TIMEOUT = (
+        "confirmation_timeout", 333, "error", "No answer came in time, which is a no. A later yes counts for nothing.",
+        "Ask again, or raise confirm_timeout.",
+    )  # fmt: skip
+    TOOL_FAILED = (
+        "tool_failed", 340, "error", "The tool raised an exception.", "The message names the exception's class.",
+    )  # fmt: skip
+    TOOL_TIMEOUT = (
+        "tool_timeout", 341, "error", "The tool took longer than it declared; its process was ended.",
+        "Declare a longer timeout.",
+    )  # fmt: skip
+    TOOL_CRASHED = (
+        "tool_crashed", 342, "error", "The tool's process ended without a result.", "Run the tool by itself.",
+    )  # fmt: skip
+    RESULT_TOO_LARGE = (
+        "result_too_large", 343, "error", "The result has more bytes than the tool declared.",
+        "Return less, or declare a larger max_bytes.",
+    )  # fmt: skip
+    RESULT_INVALID = (
+        "result_invalid", 344, "error", "The result is no JSON value.", "Return numbers, strings, lists and dicts.",
+    )  # fmt: skip
+    UNTRUSTED_TOKEN = (
+        "untrusted_token", 350, "error", "Untrusted text became a control token of the model; nothing was read.",
+        "Please report it with the model's name: no tokenizer is known to do so.",
+    )  # fmt: skip
 
 
 def table() -> str:
     """The taxonomy as a Markdown page."""
     lines = [
-        "# How a run or a compile can end",
+        "# How a run, a compile or a tool call can end",
         "",
         "Generated from `glrsampler.Reason` by `python -m glrsampler.reasons`. Nothing is retried silently: each of",
-        "these ends the run or the compile. Codes below 200 are reasons of a result (`result.reason`, `event.reason`);",
-        "the others are raised as the exception that the meaning names, which has the reason as `error.reason`.",
+        "these ends the run, the compile or the call. Codes below 200 are reasons of a result (`result.reason`,",
+        "`event.reason`); those from 300 are reasons of a tool call (`outcome.reason`), and what refuses one executes",
+        "nothing. The others, and those whose meaning names an exception, are raised as it, with the reason as",
+        "`error.reason`.",
         "A stop string after a whole sentence gives the status `complete`.",
         "",
         "| code | reason | status | meaning | remedy |",

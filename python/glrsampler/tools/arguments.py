@@ -1,0 +1,80 @@
+"""Whether arguments meet a tool's schema: jsonschema, with patterns in linear time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .._core import Grammar
+from ..errors import Error
+from ._packages import jsonschema
+
+# Their keys are searched for with Python's own expressions, which can take exponential time.
+_REFUSED: Final = ("patternProperties",)
+
+
+@functools.lru_cache(maxsize=256)
+def _pattern(pattern: str) -> Grammar:
+    """The texts in which the pattern is found; ECMA-262, as the grammar reads it."""
+    return Grammar.from_regex(f"(?=[^]*?(?:{pattern}))[^]*")
+
+
+def _search(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not _pattern(pattern).matches(instance):
+        yield jsonschema.ValidationError("the text does not match the pattern")
+
+
+_Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _search})
+
+
+class Checker:
+    """Decides whether arguments meet `schema`."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+        self._validator = _Validator(schema, format_checker=_Validator.FORMAT_CHECKER)
+
+    def check_schema(self) -> None:
+        """ValueError when arguments could not be checked by this schema."""
+        try:
+            _Validator.check_schema(self._schema)
+        except jsonschema.SchemaError as error:
+            raise ValueError(f"{_pointer(error.absolute_path)}: {error.message}") from None
+        for at, name, value in _keywords(self._schema):
+            if name in _REFUSED:
+                raise ValueError(f"{at}: {name} is not checked here")
+            if name == "pattern" and isinstance(value, str):
+                try:
+                    _pattern(value)
+                except Error as error:
+                    raise ValueError(f"{at}: {error}") from None
+
+    def fault(self, arguments: Any) -> str:
+        """What is wrong with the arguments, with a JSON pointer and without their text; "" when they are right."""
+        try:
+            errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
+        except Exception as error:
+            # Whatever cannot be decided is no.
+            return f"#: {type(error).__name__} while they were checked"
+        if not errors:
+            return ""
+        return f"{_pointer(errors[0].absolute_path)}: {errors[0].validator or 'pattern'} is not met"
+
+
+def _pointer(path: Any) -> str:
+    return "".join(["#", *("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)])
+
+
+def _keywords(schema: Any) -> Iterator[tuple[str, str, Any]]:
+    """Every member of every object in the schema, with where it stands; keys of `properties` too, which errs on the
+    side of refusing."""
+    waiting: list[tuple[str, Any]] = [("#", schema)]
+    while waiting:
+        at, value = waiting.pop()
+        if isinstance(value, dict):
+            for key, member in value.items():
+                yield at, key, member
+                waiting.append((f"{at}/{key}", member))
+        elif isinstance(value, list):
+            waiting += [(f"{at}/{index}", item) for index, item in enumerate(value)]
