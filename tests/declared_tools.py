@@ -1,14 +1,18 @@
-"""Tools for the tests. A module of its own, on the path, so that a process of its own can find them."""
+"""Tools for the tests, and the texts of their calls.
+
+A module on the path, so that a process of its own can find them.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
 from typing import Annotated, Any, Literal
 
-from glrsampler.tools import tool
+from glrsampler.tools import Tool, tool
 
 #: What ran in this process, in order.
 RAN: list[tuple[str, dict[str, Any]]] = []
@@ -98,3 +102,15 @@ def apart(how: str) -> Any:
     if how == "print":
         print("printed by the tool")
     return {"pid": os.getpid(), "how": how}
+
+
+def text_of(declared: Tool, arguments: Any, **changes: Any) -> str:
+    """The text of a right call, apart from the changes; a field that is None is left out."""
+    call = {
+        "name": declared.name,
+        "arguments": arguments,
+        "version": declared.version,
+        "schema": declared.schema_hash,
+        **changes,
+    }
+    return json.dumps({key: value for key, value in call.items() if value is not None})

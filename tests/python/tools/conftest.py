@@ -1,14 +1,13 @@
-"""A broker over the tools of tests/declared_tools.py, and the text of a right call of each."""
+"""A broker over the tools of tests/declared_tools.py."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import declared_tools
 import pytest
-from glrsampler.tools import Broker, Envelope, Manifest, Tool
+from glrsampler.tools import Broker, Envelope, Manifest
 
 TOOLS = [declared_tools.lookup, declared_tools.search, declared_tools.transfer, declared_tools.misbehave]
 AUTOMATIC = ["lookup", "misbehave"]
@@ -35,13 +34,3 @@ def broker(manifest: Manifest) -> BrokerFactory:
         return Broker(manifest, **{"automatic": AUTOMATIC, "confirm": confirm, "session": "s", **options})
 
     return make
-
-
-def call_of(tool: Tool, arguments: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """The fields of a call; those that are None are left out."""
-    call = {"name": tool.name, "arguments": arguments, "version": tool.version, "schema": tool.schema_hash, **changes}
-    return {key: value for key, value in call.items() if value is not None}
-
-
-def text_of(tool: Tool, arguments: dict[str, Any], **changes: Any) -> str:
-    return json.dumps(call_of(tool, arguments, **changes))
