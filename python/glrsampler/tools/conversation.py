@@ -116,7 +116,7 @@ def _outline(tool: Tool, chat_format: ChatFormat) -> str:
 
 
 def _reduced(schema: Any) -> Any:
-    # Recursion on the depth of a schema that passed the strict profile: 16 at most.
+    # Recursion on the depth of a schema that was declared: at most strict_json.MAX_DEPTH.
     if isinstance(schema, list):
         return [_reduced(item) for item in schema]
     if not isinstance(schema, dict):

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from .._core import Grammar
 from ..errors import Error, ToolError
 from ..schemas import schema_text
+from . import strict_json
 from .arguments import Checker
 from .canonical import canonical, digest
 from .envelope import call_schema
@@ -147,7 +148,7 @@ def _description(function: Callable[..., Any]) -> str:
 def _canonical_schema(label: str, schema: Any) -> str:
     try:
         text = schema if isinstance(schema, str) else schema_text(schema)
-        return canonical(json.loads(text)).decode()
+        return canonical(strict_json.parse(text)).decode()
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tool {label}: the schema has no canonical form: {error}") from None
 

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, Final, NoReturn
 
-MAX_DEPTH: Final = 64  # arrays and objects in each other; the strict profile's 16, the envelope's, and room
+MAX_DEPTH: Final = 64  # arrays and objects in each other; the strict profile has 16
 _MAX_INTEGER: Final = 2**53 - 1
 
 
