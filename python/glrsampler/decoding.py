@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,6 +24,16 @@ _CONTEXT_BYTES = 64
 Tokenizer = Callable[[bytes], list[int]]
 
 
+# UTF-8 in form, beyond U+10FFFF in value. llama.cpp's tokenizer throws at it, through C, which ends the process.
+_BEYOND_UNICODE = re.compile(rb"[\xf5-\xff]|\xf4[\x90-\xbf]")
+
+
+def readable(text: bytes) -> bytes:
+    """The text as llama.cpp's tokenizer can be given it: with U+FFFD for bytes that are no UTF-8, where some of them
+    would end the process."""
+    return text.decode("utf-8", "replace").encode() if _BEYOND_UNICODE.search(text) else text
+
+
 def tokenizer_of(llm: llama_cpp.Llama) -> Tokenizer:
     """The model's own tokenizer, without special tokens. Does not keep the model alive: [] when it is gone."""
     model = weakref.ref(llm._model)
@@ -31,7 +42,7 @@ def tokenizer_of(llm: llama_cpp.Llama) -> Tokenizer:
         loaded = model()
         if loaded is None or not loaded.vocab:
             return []
-        tokens: list[int] = loaded.tokenize(text, add_bos=False, special=False)
+        tokens: list[int] = loaded.tokenize(readable(text), add_bos=False, special=False)
         return tokens
 
     return tokenize

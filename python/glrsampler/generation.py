@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from ._core import Sampler, Utf8Buffer
-from .decoding import Decoding
+from .decoding import Decoding, readable
 from .errors import Error
 from .evidence import llama_cpp_version, model_identity
 from .prefix import Seam, place_prefix
@@ -298,7 +298,7 @@ def as_callable(cancel: Cancel | None) -> Callable[[], bool]:
 def _prompt_tokens(llm: llama_cpp.Llama, prompt: str | bytes | Sequence[int]) -> list[int]:
     if isinstance(prompt, str):
         prompt = prompt.encode()
-    tokens: list[int] = llm.tokenize(prompt, special=True) if isinstance(prompt, bytes) else list(prompt)
+    tokens: list[int] = llm.tokenize(readable(prompt), special=True) if isinstance(prompt, bytes) else list(prompt)
     if not tokens and llm.token_bos() >= 0:
         tokens = [llm.token_bos()]
     if not tokens:

@@ -228,3 +228,20 @@ print("taken")
 """
     done = run([code], timeout=60)
     assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr[-2000:]}"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xf7\xbf\xbf\xbf", b"a\xf5\x80\x80\x80", b"\xf4\x90\x80\x80", b"\xff", b"\xf4\x8f\xbf"]
+)
+def test_prompts_that_are_no_unicode(data: bytes, model_path: Path) -> None:
+    """llama.cpp's tokenizer ends the process at a code point beyond Unicode."""
+    code = [
+        "import glrsampler as glr",
+        "from glrsampler.decoding import tokenizer_of",
+        "from glrsampler.generation import _prompt_tokens",
+        f"llm = glr.Llama(model_path={str(model_path)!r}, vocab_only=True, verbose=False)",
+        f"print(len(tokenizer_of(llm)({data!r})), len(_prompt_tokens(llm, {data!r})))",
+    ]
+    done = run(["\n".join(code)], timeout=120)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert all(int(count) > 0 for count in done.stdout.split())
