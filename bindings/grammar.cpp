@@ -1,7 +1,9 @@
 #include "glrsampler/grammar.hpp"
 
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -113,11 +115,28 @@ void register_grammar(py::module_& module) {
           "Exactly these texts. GrammarError when there is none.")
       .def_static(
           "from_lark",
-          [](std::string_view, std::string_view) -> std::shared_ptr<Grammar> {
-            throw GrammarError("this version reads no Lark grammars", 0, 0,
-                               "write it as GBNF: left recursion and ambiguity are fine there");
+          [](std::string_view text, std::string_view start, std::string_view lexing,
+             const std::vector<std::filesystem::path>& import_paths, const std::optional<std::filesystem::path>& folder,
+             std::string_view file) {
+            using L = LarkOptions::Lexing;
+            LarkOptions options;
+            options.lexing = choice_of<L>("lexing", lexing,
+                                          {{"longest", L::Longest}, {"contextual", L::Contextual}, {"all", L::All}});
+            for (const std::filesystem::path& path : import_paths) options.import_paths.push_back(path.string());
+            if (folder) options.folder = folder->string();
+            const py::gil_scoped_release release;
+            return holder(Grammar::from_lark(text, start, file, options));
           },
-          "text"_a, "start"_a = "start", "Always a GrammarError: this version reads no Lark grammars.")
+          "text"_a, "start"_a = "start", "lexing"_a = "longest",
+          "import_paths"_a = std::vector<std::filesystem::path>(), py::kw_only(), "folder"_a = py::none(),
+          "file"_a = "grammar",
+          "Reads Lark's notation, with llguidance's additions. `start` is the rule that a text has to match.\n\n"
+          "lexing: 'longest' lets no terminal be cut short; 'all' takes every reading of the text; 'contextual' is "
+          "not\n"
+          "available yet.\n"
+          "import_paths: folders that %import looks in before the library of terminals.\n"
+          "folder: where relative imports of this text look after those.\n"
+          "GrammarError, with line, column and hint, for a text that is no grammar; SchemaError for what %json holds.")
       .def_static(
           "from_file",
           [](const py::object& path) { return py::module_::import("glrsampler.files").attr("read_grammar")(path); },

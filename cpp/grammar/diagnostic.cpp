@@ -203,6 +203,8 @@ std::string_view kind_text(DiagnosticKind kind) {
       return "number too large:";
     case DiagnosticKind::UndefinedRule:
       return "undefined rule";
+    case DiagnosticKind::UndefinedTerminal:
+      return "undefined terminal";
     case DiagnosticKind::DuplicateRule:
       return "duplicate rule";
     case DiagnosticKind::MissingRoot:

@@ -40,6 +40,7 @@ enum class DiagnosticKind : std::uint8_t {
   BadCodePoint,
   NumberTooLarge,
   UndefinedRule,
+  UndefinedTerminal,
   DuplicateRule,
   MissingRoot,
   NoSentence,

@@ -14,15 +14,14 @@
 #include "grammar/diagnostic.hpp"
 #include "grammar/other_format.hpp"
 #include "grammar/productive.hpp"
+#include "grammar/source_text.hpp"
 #include "support/utf8.hpp"
 
 namespace glr {
 namespace {
 
-constexpr std::size_t kMaxSource = std::size_t{1} << 30;  // bytes; keeps every id within 32 bits
 constexpr std::uint32_t kMaxBound = kUnbounded - 1;
 constexpr std::uint32_t kMaxTokenId = 0x7FFFFFFF;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kDefine = "::=";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -51,7 +50,6 @@ class Reader {
   Reader(std::string_view source, std::string_view file)
       : source_(source), file_(file), builder_(source, file, "gbnf") {}
 
-  void check_encoding();
   void read_rules();
   void check_references();
   RuleId find_root(std::string_view name);
@@ -132,20 +130,6 @@ class Reader {
 };
 
 // Rules.
-
-void Reader::check_encoding() {
-  if (source_.size() > kMaxSource)
-    fail(DiagnosticKind::SourceTooLong, {}, "more than " + std::to_string(kMaxSource) + " bytes");
-  for (std::size_t i = 0; i < source_.size();) {
-    const DecodedCodePoint c = decode_utf8(source_, i);
-    if (c.length == 0) {
-      fail(DiagnosticKind::InvalidUtf8, span(i, i + 1), "byte " + quoted(source_.substr(i, 1)),
-           "save the grammar as UTF-8");
-    }
-    if (c.value == 0) fail(DiagnosticKind::NulByte, span(i, i + 1), "in the text", "write \\x00 for the code point");
-    i += c.length;
-  }
-}
 
 void Reader::read_rules() {
   if (source_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
@@ -700,8 +684,8 @@ void Reader::fail_escape(std::size_t begin) const {
 }  // namespace
 
 std::shared_ptr<const Grammar> read_gbnf(std::string_view source, std::string_view root, std::string_view file) {
+  check_source(source, file);
   Reader reader(source, file);
-  reader.check_encoding();
   refuse_other_formats(source, file);
   reader.read_rules();
   reader.check_references();

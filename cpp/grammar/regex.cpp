@@ -14,7 +14,6 @@
 
 #include "grammar/diagnostic.hpp"
 #include "grammar/productive.hpp"
-#include "grammar/regex_syntax.hpp"
 #include "support/utf8.hpp"
 
 namespace glr {
@@ -501,6 +500,11 @@ std::optional<Follows> Translator::repeat(Frame& frame, Follows& result, std::ve
 NodeId regex_match(GrammarBuilder& builder, std::string_view pattern, const RegexSettings& settings) {
   const RegexTree tree = read_regex(pattern, settings.flags, settings.file);
   return Translator(builder, tree, pattern, settings).text();
+}
+
+NodeId regex_match(GrammarBuilder& builder, const RegexTree& tree, std::string_view source,
+                   const RegexSettings& settings) {
+  return Translator(builder, tree, source, settings).text();
 }
 
 NodeId regex_search(GrammarBuilder& builder, std::string_view pattern, const RegexSettings& settings) {

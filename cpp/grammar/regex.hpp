@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "glrsampler/grammar.hpp"
+#include "grammar/regex_syntax.hpp"
 
 namespace glr {
 
@@ -33,6 +34,10 @@ struct RegexSettings {
 
 // The texts that match as a whole. Throws GrammarError with line and column in the pattern.
 NodeId regex_match(GrammarBuilder& builder, std::string_view pattern, const RegexSettings& settings = {});
+
+// The same for a tree that was put together otherwise. `source` is what its spans speak of, for messages.
+NodeId regex_match(GrammarBuilder& builder, const RegexTree& tree, std::string_view source,
+                   const RegexSettings& settings);
 
 // The texts in which a match is found somewhere: JSON Schema's `pattern`. `^a|b$` is (^a)|(b$).
 NodeId regex_search(GrammarBuilder& builder, std::string_view pattern, const RegexSettings& settings = {});

@@ -3,6 +3,7 @@
 #include "grammar/regex_syntax.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,27 +30,55 @@ std::optional<char32_t> hex_digit(char c) {
   return std::nullopt;
 }
 
-// ECMA-262: \d and \w are ASCII, \s is WhiteSpace and LineTerminator.
-Ranges digits() { return {{'0', '9'}}; }
-Ranges word() { return {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}; }
-Ranges line_ends() { return {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}; }
-Ranges space() {
-  Ranges all = unicode_property("Zs").value();
-  all.insert(all.end(), {{'\t', '\r'}, {0x2028, 0x2029}, {0xFEFF, 0xFEFF}});
-  return normalised(std::move(all));
+// What the two dialects call a digit, a word and so on. ECMA-262: \d and \w are ASCII, \s is WhiteSpace and
+// LineTerminator.
+struct Classes {
+  Ranges digits;
+  Ranges word;
+  Ranges space;
+  Ranges line_ends;
+};
+
+Ranges united(std::initializer_list<std::string_view> properties, Ranges more) {
+  for (const std::string_view property : properties) {
+    const Ranges ranges = unicode_property(property).value();
+    more.insert(more.end(), ranges.begin(), ranges.end());
+  }
+  return normalised(std::move(more));
+}
+
+const Classes& classes_of(RegexDialect dialect) {
+  static const Classes ecma{{{'0', '9'}},
+                            {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}},
+                            united({"Zs"}, {{'\t', '\r'}, {0x2028, 0x2029}, {0xFEFF, 0xFEFF}}),
+                            {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}};
+  static const Classes python{united({"Nd"}, {}),
+                              united({"L", "N"}, {{'_', '_'}}),
+                              united({"Zs"}, {{'\t', '\r'}, {0x1C, 0x1F}, {0x85, 0x85}, {0x2028, 0x2029}}),
+                              {{'\n', '\n'}}};
+  return dialect == RegexDialect::Python ? python : ecma;
 }
 
 struct Flags {
   bool ignore_case = false;
   bool lines = false;  // ^ and $ at line ends
   bool dot_all = false;
+  bool verbose = false;  // white space and # comments are not read
 };
 
 class Reader {
  public:
-  Reader(std::string_view pattern, std::string_view file) : source_(pattern), file_(file) {}
+  Reader(RegexTree& tree, const RegexText& text)
+      : whole_(text.source),
+        source_(text.source.substr(0, std::size_t{text.part.offset} + text.part.length)),
+        file_(text.file),
+        python_(text.dialect == RegexDialect::Python),
+        classes_(classes_of(text.dialect)),
+        tree_(tree),
+        begin_(text.part.offset),
+        at_(text.part.offset) {}
 
-  RegexTree read(std::string_view flags);
+  std::uint32_t read(std::string_view flags);
 
  private:
   enum class GroupKind : std::uint8_t { Plain, Ahead, NotAhead, Behind, NotBehind };
@@ -62,6 +91,7 @@ class Reader {
   };
 
   void read_flags(std::string_view flags);
+  bool skip_space_of_verbose();
   void open_group();
   bool read_group_flags(std::size_t begin);
   void read_name(char closing);
@@ -95,14 +125,18 @@ class Reader {
   std::string_view text(std::size_t begin) const { return source_.substr(begin, at_ - begin); }
 
   [[noreturn]] void fail(DiagnosticKind kind, Span where, std::string detail, std::string hint) const {
-    throw grammar_error(source_, file_, {kind, where, std::move(detail), std::move(hint)});
+    throw grammar_error(whole_, file_, {kind, where, std::move(detail), std::move(hint)});
   }
 
-  std::string_view source_;
+  std::string_view whole_;   // for messages
+  std::string_view source_;  // whole_ up to the pattern's end
   std::string_view file_;
-  RegexTree tree_;
+  bool python_;
+  const Classes& classes_;
+  RegexTree& tree_;
   Flags flags_;
-  std::size_t at_ = 0;
+  std::size_t begin_;  // of the pattern
+  std::size_t at_;
   bool repeatable_ = false;  // the last item can take a quantifier
   std::vector<Group> groups_;
   std::vector<std::uint32_t> items_;
@@ -110,11 +144,11 @@ class Reader {
   std::vector<std::uint32_t> alternatives_;
 };
 
-RegexTree Reader::read(std::string_view flags) {
-  if (source_.size() > kMaxSource) {
+std::uint32_t Reader::read(std::string_view flags) {
+  if (source_.size() - begin_ > kMaxSource) {
     fail(DiagnosticKind::SourceTooLong, {}, "more than " + std::to_string(kMaxSource) + " bytes", "");
   }
-  for (std::size_t i = 0; i < source_.size();) {
+  for (std::size_t i = begin_; i < source_.size();) {
     const DecodedCodePoint c = decode_utf8(source_, i);
     if (c.length == 0) {
       fail(DiagnosticKind::InvalidUtf8, {static_cast<std::uint32_t>(i), 1}, "byte " + quoted(source_.substr(i, 1)),
@@ -123,8 +157,9 @@ RegexTree Reader::read(std::string_view flags) {
     i += c.length;
   }
   read_flags(flags);
-  groups_.push_back({GroupKind::Plain, 0, 0, 0, flags_});
+  groups_.push_back({GroupKind::Plain, begin_, 0, 0, flags_});
   while (!at_end()) {
+    if (flags_.verbose && skip_space_of_verbose()) continue;
     const std::size_t begin = at_;
     switch (peek()) {
       case '|':
@@ -145,11 +180,11 @@ RegexTree Reader::read(std::string_view flags) {
         break;
       case '.':
         ++at_;
-        add_class(flags_.dot_all ? Ranges{{0, kMaxCodePoint}} : complement(line_ends()), begin);
+        add_class(flags_.dot_all ? Ranges{{0, kMaxCodePoint}} : complement(classes_.line_ends), begin);
         break;
       case '^':
         ++at_;
-        add_item(flags_.lines ? tree_.add_behind(line_ends(), true, false, here(begin))
+        add_item(flags_.lines ? tree_.add_behind(classes_.line_ends, true, false, here(begin))
                               : tree_.add(RegexKind::Start, {}, here(begin)),
                  begin, false);
         break;
@@ -157,7 +192,7 @@ RegexTree Reader::read(std::string_view flags) {
         ++at_;
         std::uint32_t end = tree_.add(RegexKind::End, {}, here(begin));
         if (flags_.lines) {
-          const std::uint32_t parts[] = {end, tree_.add_class(line_ends(), here(begin))};
+          const std::uint32_t parts[] = {end, tree_.add_class(classes_.line_ends, here(begin))};
           end = tree_.add_ahead(tree_.add(RegexKind::Choice, parts, here(begin)), false, here(begin));
         }
         add_item(end, begin, false);
@@ -186,8 +221,14 @@ RegexTree Reader::read(std::string_view flags) {
     fail(DiagnosticKind::Unmatched, {static_cast<std::uint32_t>(opened), 1}, "'('",
          "no ')' closes it; a bracket itself is \\(");
   }
-  tree_.root = close_choice();
-  return std::move(tree_);
+  return close_choice();
+}
+
+bool Reader::skip_space_of_verbose() {
+  const std::size_t begin = at_;
+  while (!at_end() && std::string_view(" \t\n\r\f\v").find(peek()) != std::string_view::npos) ++at_;
+  if (peek() == '#' && !at_end()) at_ = std::min(source_.find('\n', at_), source_.size());
+  return at_ > begin;
 }
 
 void Reader::read_flags(std::string_view flags) {
@@ -204,6 +245,12 @@ void Reader::read_flags(std::string_view flags) {
         break;
       case 'u':
         break;
+      case 'x':
+        if (python_) {
+          flags_.verbose = true;
+          break;
+        }
+        [[fallthrough]];
       default:
         throw grammar_error(flags, file_,
                             {DiagnosticKind::InvalidValue,
@@ -299,7 +346,7 @@ bool Reader::read_group_flags(std::size_t begin) {
   }
   if (any && on && peek() == ')') {
     ++at_;
-    if (begin != 0) {
+    if (begin != begin_) {
       fail(DiagnosticKind::Unexpected, here(begin), quoted(text(begin)),
            "flags of the whole pattern stand at its beginning; those of a part are written (?i:...)");
     }
@@ -443,14 +490,18 @@ void Reader::read_quantifier() {
          "a quantifier follows a character, a class or a group; a literal '" + std::string(1, c) + "' is written \\" +
              std::string(1, c));
   }
-  if (peek() == '?') {
+  const bool reluctant = peek() == '?';
+  if (reluctant) {
     ++at_;
   } else if (peek() == '+') {
     ++at_;
     fail(DiagnosticKind::Unsupported, here(begin), "possessive quantifier " + quoted(text(begin)),
          "its meaning depends on the order of a search; without the last '+' the language is the greedy one");
   }
-  items_.back() = tree_.add_repeat(items_.back(), min, max, here(begins_.back()));
+  const std::uint32_t repeated = items_.back();
+  items_.back() = tree_.add_repeat(repeated, min, max, here(begins_.back()));
+  if (reluctant && items_.back() != repeated && tree_.nodes[items_.back()].kind == RegexKind::Repeat)
+    tree_.nodes[items_.back()].reluctant = true;
   repeatable_ = false;
 }
 
@@ -458,7 +509,7 @@ void Reader::read_quantifier() {
 
 void Reader::word_boundary(bool negated, Span where) {
   // \b: a word on one side and none on the other.
-  Ranges of_word = word();
+  Ranges of_word = classes_.word;
   if (flags_.ignore_case) of_word = with_case_variants(of_word);
   const std::uint32_t next = tree_.add_class(of_word, where);
   std::vector<std::uint32_t> cases;
@@ -501,17 +552,17 @@ void Reader::read_escape() {
 std::optional<Ranges> Reader::class_escape(std::size_t begin, char letter) {
   switch (letter) {
     case 'd':
-      return digits();
+      return classes_.digits;
     case 'D':
-      return complement(digits());
+      return complement(classes_.digits);
     case 'w':
-      return word();
+      return classes_.word;
     case 'W':
-      return complement(flags_.ignore_case ? with_case_variants(word()) : word());
+      return complement(flags_.ignore_case ? with_case_variants(classes_.word) : classes_.word);
     case 's':
-      return space();
+      return classes_.space;
     case 'S':
-      return complement(space());
+      return complement(classes_.space);
     case 'p':
       return property(begin, false);
     case 'P':
@@ -665,13 +716,14 @@ void Reader::read_class() {
   const std::size_t begin = at_++;
   const bool negated = peek() == '^';
   if (negated) ++at_;
-  if (peek() == ']' && !negated) {
+  if (peek() == ']' && !negated && !python_) {
     ++at_;
     fail(DiagnosticKind::EmptyClass, here(begin), quoted(text(begin)),
          "it matches nothing; a bracket in a class is written \\]");
   }
   Ranges all;
-  while (peek() != ']' || at_end()) {
+  const std::size_t members = at_;
+  while (peek() != ']' || at_end() || (python_ && at_ == members)) {
     const std::size_t member_begin = at_;
     Ranges several;
     const auto first = read_member(begin, several);
@@ -755,8 +807,13 @@ std::uint32_t RegexTree::add_ahead(std::uint32_t part, bool negated, Span span) 
   return add({.kind = RegexKind::Ahead, .span = span, .negated = negated, .assertion = true}, parts);
 }
 
+std::uint32_t read_regex(RegexTree& tree, const RegexText& text) { return Reader(tree, text).read(text.flags); }
+
 RegexTree read_regex(std::string_view pattern, std::string_view flags, std::string_view file) {
-  return Reader(pattern, file).read(flags);
+  RegexTree tree;
+  const Span whole{0, static_cast<std::uint32_t>(std::min<std::size_t>(pattern.size(), kUnbounded))};
+  tree.root = read_regex(tree, {.source = pattern, .part = whole, .flags = flags, .file = file});
+  return tree;
 }
 
 }  // namespace glr

@@ -1,8 +1,8 @@
 // The syntax tree of a regular expression. Children come before what they stand in, so passes are loops.
 //
 // Flags are resolved while reading: classes are closed under case folding where case is ignored, '.' is the class it
-// stands for, '^', '$' and word boundaries are the contexts they ask for. Groups and laziness leave no trace: they do
-// not change the language.
+// stands for, '^', '$' and word boundaries are the contexts they ask for. Groups leave no trace. Whether a quantifier
+// is reluctant is kept: it does not change the language, but it changes what a lexer finds in a text.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,7 @@ struct RegexNode {
   bool at_start = false;   // Behind
   bool assertion = false;  // this or something in it is one of Start, End, Behind, Ahead
   bool nullable = false;   // without assertions: matches the empty text
+  bool reluctant = false;  // Repeat
 };
 
 struct RegexTree {
@@ -59,7 +60,24 @@ struct RegexTree {
   std::uint32_t add(RegexNode node, std::span<const std::uint32_t> parts);
 };
 
-// Throws GrammarError. `file` names the pattern in messages.
+enum class RegexDialect : std::uint8_t {
+  Ecma,    // ECMA-262 in Unicode mode, docs/regex.md
+  Python,  // of `re`: \d \w \s \b by Unicode, '.' and lines end at \n alone, ']' first in a class is itself, the flag x
+};
+
+// A pattern as a part of a source text; messages and spans speak of that text.
+struct RegexText {
+  std::string_view source;
+  Span part;
+  std::string_view flags;
+  std::string_view file = "pattern";  // names the source in messages
+  RegexDialect dialect = RegexDialect::Ecma;
+};
+
+// Adds the pattern's nodes to `tree` and returns the topmost; `tree.root` is left alone. Throws GrammarError.
+std::uint32_t read_regex(RegexTree& tree, const RegexText& text);
+
+// The whole of `pattern`. Throws GrammarError. `file` names the pattern in messages.
 RegexTree read_regex(std::string_view pattern, std::string_view flags, std::string_view file);
 
 }  // namespace glr

@@ -60,7 +60,15 @@ class Grammar:
     @staticmethod
     def from_choices(choices: Sequence[str | bytes]) -> Grammar: ...
     @staticmethod
-    def from_lark(text: str, start: str = "start") -> Grammar: ...
+    def from_lark(
+        text: str,
+        start: str = "start",
+        lexing: Literal["longest", "contextual", "all"] = "longest",
+        import_paths: Sequence[str | os.PathLike[str]] = (),
+        *,
+        folder: str | os.PathLike[str] | None = None,
+        file: str = "grammar",
+    ) -> Grammar: ...
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Grammar: ...
     def compile(

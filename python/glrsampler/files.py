@@ -9,11 +9,11 @@ from pathlib import Path
 from ._core import Grammar
 from .errors import GrammarError
 
-# What reads a file, by its ending: the text and the name for messages.
-_READERS: dict[str, Callable[[str, str], Grammar]] = {
-    ".gbnf": lambda text, file: Grammar.from_gbnf(text, file=file),
-    ".json": lambda text, file: Grammar.from_json_schema(text, file=file),
-    ".lark": lambda text, file: Grammar.from_lark(text),
+# What reads a file, by its ending: the text and the path.
+_READERS: dict[str, Callable[[str, Path], Grammar]] = {
+    ".gbnf": lambda text, path: Grammar.from_gbnf(text, file=path.name),
+    ".json": lambda text, path: Grammar.from_json_schema(text, file=path.name),
+    ".lark": lambda text, path: Grammar.from_lark(text, folder=path.parent, file=path.name),
 }
 
 
@@ -34,4 +34,4 @@ def read_grammar(path: str | os.PathLike[str]) -> Grammar:
         raise GrammarError(f"{source}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise GrammarError(f"{source}: not UTF-8 at byte {error.start}", hint="save the file as UTF-8") from None
-    return reader(text, source.name)
+    return reader(text, source)

@@ -38,7 +38,7 @@ Decimal decimal(std::string_view text) {
 
 std::size_t shapes_of(std::string_view schema) {
   const JsonSchemaOptions options;
-  const Reader reader(schema, options, "schema");
+  const Reader reader(schema, 0, options, "schema");
   Algebra algebra(reader, "schema");
   return algebra.shapes({Literal{reader.root()}}).size();
 }

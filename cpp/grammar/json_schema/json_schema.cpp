@@ -22,11 +22,8 @@ std::string front_end(const JsonSchemaOptions& o) {
   return name;
 }
 
-}  // namespace
-
-std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
-                                                std::string_view file) {
-  using namespace json_schema;
+void check(const JsonSchemaOptions& options, std::string_view file) {
+  using json_schema::fail;
   if (options.profile == JsonSchemaOptions::Profile::Strict &&
       options.property_order == JsonSchemaOptions::PropertyOrder::Any) {
     fail(file, "#", DiagnosticKind::Unsupported, "property_order=\"any\" in the strict profile",
@@ -36,11 +33,24 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
     fail(file, "#", DiagnosticKind::Unsupported, "spelling=\"any\" in the strict profile",
          "it has one spelling for each text");
   }
-  const Reader schemas(text, options, file);
+}
+
+RuleId write(GrammarBuilder& builder, json_schema::Algebra& algebra, const json_schema::Reader& schemas,
+             const JsonSchemaOptions& options, std::string_view file) {
+  for (const std::string& warning : schemas.warnings()) builder.warn(warning);
+  return json_schema::Writer(algebra, builder, options, file).write({json_schema::Literal{schemas.root()}});
+}
+
+}  // namespace
+
+std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
+                                                std::string_view file) {
+  using namespace json_schema;
+  check(options, file);
+  const Reader schemas(text, 0, options, file);
   Algebra algebra(schemas, file);
   GrammarBuilder builder(text, file, front_end(options));
-  for (const std::string& warning : schemas.warnings()) builder.warn(warning);
-  const RuleId root = Writer(algebra, builder, options, file).write({Literal{schemas.root()}});
+  const RuleId root = write(builder, algebra, schemas, options, file);
   auto grammar = std::move(builder).build(root);
   if (!productive_nodes(*grammar)[static_cast<std::size_t>(grammar->rule(root).body)]) {
     const std::string& why = algebra.clash();
@@ -48,6 +58,14 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
          "no value meets the schema" + (why.empty() ? "" : ": " + why));
   }
   return grammar;
+}
+
+RuleId add_json_schema(GrammarBuilder& builder, std::string_view text, std::size_t begin,
+                       const JsonSchemaOptions& options, std::string_view file) {
+  check(options, file);
+  const json_schema::Reader schemas(text, begin, options, file);
+  json_schema::Algebra algebra(schemas, file);
+  return write(builder, algebra, schemas, options, file);
 }
 
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view text, const JsonSchemaOptions& options,

@@ -16,4 +16,9 @@ namespace glr {
 std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const JsonSchemaOptions& options,
                                                 std::string_view file);
 
+// Adds the rules of the schema that is the text from `begin` on to a grammar, and returns the one for a value. A schema
+// that no value meets gives rules without a text.
+RuleId add_json_schema(GrammarBuilder& builder, std::string_view text, std::size_t begin,
+                       const JsonSchemaOptions& options, std::string_view file);
+
 }  // namespace glr

@@ -35,8 +35,8 @@ std::string_view kind_name(ValueKind kind) {
 
 }  // namespace
 
-Reader::Reader(std::string_view text, const JsonSchemaOptions& options, std::string_view file)
-    : document_(text, file), references_(document_), options_(options), file_(file) {
+Reader::Reader(std::string_view text, std::size_t begin, const JsonSchemaOptions& options, std::string_view file)
+    : document_(text, begin, file), references_(document_), options_(options), file_(file) {
   schema_at(document_.root(), "#");
   while (!todo_.empty()) {
     const auto [id, value] = todo_.back();

@@ -19,7 +19,8 @@ namespace glr::json_schema {
 // or an item: such references (A is A, or a member of its own anyOf) are refused.
 class Reader {
  public:
-  Reader(std::string_view text, const JsonSchemaOptions& options, std::string_view file);
+  // The schema is the text from `begin` on.
+  Reader(std::string_view text, std::size_t begin, const JsonSchemaOptions& options, std::string_view file);
 
   const Schema& operator[](SchemaId id) const { return schemas_[id]; }
   SchemaId root() const { return 0; }

@@ -89,10 +89,11 @@ class TreeBuilder {
   std::vector<Value*> open_;
 };
 
-Document::Document(std::string_view text, std::string_view file) {
+Document::Document(std::string_view source, std::size_t begin, std::string_view file) {
   TreeBuilder builder(*this);
+  const std::string_view text = source.substr(begin);
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return;
-  const auto where = Span{static_cast<std::uint32_t>(builder.failed_at == 0 ? 0 : builder.failed_at - 1), 1};
+  const auto where = Span{static_cast<std::uint32_t>(begin + (builder.failed_at == 0 ? 0 : builder.failed_at - 1)), 1};
   if (builder.too_deep) {
     throw grammar_error(file, {DiagnosticKind::LimitExceeded,
                                {},
@@ -102,7 +103,7 @@ Document::Document(std::string_view text, std::string_view file) {
   // "[json.exception.parse_error.101] parse error at line 1, column 2: reason": the place is ours to say.
   std::string reason = builder.message;
   if (const std::size_t colon = reason.find(": "); colon != std::string::npos) reason.erase(0, colon + 2);
-  throw grammar_error(text, file,
+  throw grammar_error(source, file,
                       {DiagnosticKind::Unexpected, where, "text in JSON: " + reason, "a schema is a JSON text"});
 }
 

@@ -30,7 +30,9 @@ struct Value {
 class Document {
  public:
   // Throws GrammarError with line and column for a text that is not JSON or nests deeper than kMaxDepth.
-  Document(std::string_view text, std::string_view file);
+  Document(std::string_view text, std::string_view file) : Document(text, 0, file) {}
+  // The text from `begin` to the end of a larger one; messages speak of that.
+  Document(std::string_view source, std::size_t begin, std::string_view file);
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 

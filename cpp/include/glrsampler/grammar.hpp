@@ -127,6 +127,20 @@ struct JsonSchemaOptions {
   std::uint32_t max_digits = 0;  // of a number, before and after the point together; 0: unlimited, 17 in Strict
 };
 
+// How a Lark grammar is read.
+struct LarkOptions {
+  // Which texts of a rule's terminals, one after the other, are a reading (docs/lark.md).
+  enum class Lexing : std::uint8_t {
+    Longest,     // those in which no terminal is cut short: see NodeKind::Terminal
+    Contextual,  // those that Lark's contextual lexer finds; not available yet
+    All,         // all of them
+  };
+
+  Lexing lexing = Lexing::Longest;
+  std::vector<std::string> import_paths{};  // folders that %import looks in, in this order, before the library
+  std::string folder{};                     // that relative imports of the text look in after these; none when empty
+};
+
 // Immutable once built; share it by pointer.
 class Grammar {
  public:
@@ -134,6 +148,11 @@ class Grammar {
   // Throws GrammarError with line, column and hint.
   static std::shared_ptr<const Grammar> from_gbnf(std::string_view text, std::string_view root = "root",
                                                   std::string_view file = "grammar");
+
+  // Reads Lark's notation with llguidance's additions. `start` is the rule that a text has to match. Throws
+  // GrammarError with line, column and hint; SchemaError for what stands after %json.
+  static std::shared_ptr<const Grammar> from_lark(std::string_view text, std::string_view start = "start",
+                                                  std::string_view file = "grammar", const LarkOptions& options = {});
 
   // The texts that a regular expression matches as a whole: ECMA-262 syntax (Unicode mode) and the Python spellings of
   // the same things. `flags`: any of i (ignore case), m (^ and $ at lines), s (dot matches line ends), u (no effect).

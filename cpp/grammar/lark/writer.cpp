@@ -1,0 +1,246 @@
+#include "grammar/lark/writer.hpp"
+
+#include <algorithm>
+
+#include "grammar/diagnostic.hpp"
+#include "grammar/json_schema/json_schema.hpp"
+
+namespace glr::lark {
+namespace {
+
+// More than any grammar that people write. A template whose arguments grow in its own body has no end.
+constexpr std::size_t kMostTemplates = 10'000;
+
+}  // namespace
+
+RuleId Writer::write(SymbolId start) {
+  terminals_.check();
+  const Symbol& symbol = program_.symbol(start);
+  RuleId root{};
+  const bool ignores = !program_.ignored().empty();
+  if (ignores) {
+    root = builder_.declare(symbol.name);
+    ignored_ = builder_.declare("ignored");
+  }
+  const Span where = program_.in_main(symbol.scope, symbol.span);
+  const NodeId body = use_symbol(start, Program::kMain, where);
+  for (std::uint32_t i = 0; i < instances_.size(); ++i) write_instance(i);
+  if (!ignores) {
+    const bool terminal = symbol.terminal;
+    return terminal ? terminal_rules_.at(start) : instances_.front().rule;
+  }
+  std::vector<NodeId> lexemes;
+  for (const SymbolId ignored : program_.ignored()) {
+    const Symbol& s = program_.symbol(ignored);
+    if (s.declared) {
+      program_.fail(
+          s.scope, {DiagnosticKind::Unsupported, s.span, "ignored token " + quoted(s.name), "what is ignored is text"});
+    }
+    if (!s.terminal) {
+      program_.fail(Program::kMain, {DiagnosticKind::Unsupported, s.span, "ignored rule " + quoted(s.name),
+                                     "what is ignored is a terminal, in upper case"});
+    }
+    lexemes.push_back(terminals_.lexeme(ignored, program_.in_main(s.scope, s.span)));
+  }
+  builder_.define(*ignored_, builder_.repeat(builder_.choice(lexemes, where), 0, kUnbounded, where), where);
+  const NodeId parts[] = {builder_.rule_ref(*ignored_, where), body};
+  builder_.define(root, builder_.sequence(parts, where), where);
+  return root;
+}
+
+std::uint32_t Writer::instance(SymbolId symbol, std::vector<Argument> arguments, ScopeId scope, Span use) {
+  const auto [it, fresh] = known_.try_emplace({symbol, arguments}, static_cast<std::uint32_t>(instances_.size()));
+  if (!fresh) return it->second;
+  const Symbol& s = program_.symbol(symbol);
+  if (!arguments.empty() && ++templates_ > kMostTemplates) {
+    program_.fail(scope, {DiagnosticKind::LimitExceeded, use,
+                          "more than " + std::to_string(kMostTemplates) + " uses of templates with different arguments",
+                          "an argument that grows each time the template uses itself has no end"});
+  }
+  instances_.push_back({symbol, std::move(arguments), builder_.declare(s.name)});
+  return it->second;
+}
+
+void Writer::write_instance(std::uint32_t id) {
+  const Instance instance = instances_[id];
+  const Symbol& symbol = program_.symbol(instance.symbol);
+  std::vector<NodeId> alternatives;
+  for (const Part& part : symbol.parts) alternatives.push_back(write_body(part, instance));
+  const Span where = program_.in_main(symbol.scope, symbol.span);
+  builder_.define(instance.rule, builder_.choice(alternatives, where), where);
+}
+
+NodeId Writer::write_body(const Part& part, const Instance& instance) {
+  const Syntax& syntax = *program_.scope(part.scope).syntax;
+  const Place place{part.scope, &instance, &program_.symbol(instance.symbol)};
+  // By expression: its node, or what it is as an argument.
+  const std::size_t count = part.body.root - part.body.first + 1;
+  std::vector<NodeId> nodes(count);
+  std::vector<Argument> arguments(count);
+  std::vector<NodeId> parts;
+  std::vector<Argument> given;
+  for (std::uint32_t i = part.body.first; i <= part.body.root; ++i) {
+    const Expr& e = syntax.exprs[i];
+    const std::size_t at = i - part.body.first;
+    parts.clear();
+    given.clear();
+    for (const std::uint32_t p : syntax.parts(e)) {
+      parts.push_back(nodes[p - part.body.first]);
+      given.push_back(arguments[p - part.body.first]);
+    }
+    if (e.argument)
+      arguments[at] = argument(place, e, given);
+    else if (e.kind == Kind::Template)
+      nodes[at] =
+          builder_.rule_ref(instances_[use_template(place, e, given)].rule, program_.in_main(part.scope, e.span));
+    else
+      nodes[at] = write_expr(place, e, parts);
+  }
+  return nodes.back();
+}
+
+NodeId Writer::write_expr(const Place& place, const Expr& e, std::span<const NodeId> parts) {
+  const Syntax& syntax = *program_.scope(place.scope).syntax;
+  const Span where = program_.in_main(place.scope, e.span);
+  switch (e.kind) {
+    case Kind::Text:
+    case Kind::Pattern:
+    case Kind::Range:
+    case Kind::Substring:
+      return then_ignored(terminals_.lexeme(place.scope, e), where);
+    case Kind::Name: {
+      const std::string_view name = syntax.texts[e.text];
+      if (const auto bound = parameter(place, name)) return use(*bound, place, e.span);
+      return use_symbol(program_.resolve(place.scope, name, e.span), place.scope, e.span);
+    }
+    case Kind::Tokens: {
+      std::vector<NodeId> tokens;
+      for (std::uint32_t i = 0; i < e.count; ++i) tokens.push_back(builder_.token(syntax.tokens[e.first + i], where));
+      return then_ignored(builder_.choice(tokens, where), where);
+    }
+    case Kind::Json:
+      return then_ignored(json(place.scope, e), where);
+    case Kind::Sequence:
+      return builder_.sequence(parts, where);
+    case Kind::Choice:
+      return builder_.choice(parts, where);
+    case Kind::Repeat:
+      return builder_.repeat(parts.front(), e.min, e.max, where);
+    case Kind::Template:
+    case Kind::Both:
+    case Kind::Not:
+      break;
+  }
+  program_.fail(place.scope,
+                {DiagnosticKind::Unsupported, e.span, e.kind == Kind::Not ? "'~' in a rule" : "'&' in a rule",
+                 "these are for regular languages: write it as a terminal, in upper case"});
+}
+
+// Templates.
+
+std::optional<Writer::Argument> Writer::parameter(const Place& place, std::string_view name) const {
+  const auto& parameters = place.symbol->parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].name == name) return place.instance->arguments[i];
+  }
+  return std::nullopt;
+}
+
+Writer::Argument Writer::argument(const Place& place, const Expr& e, std::span<const Argument> parts) {
+  const Syntax& syntax = *program_.scope(place.scope).syntax;
+  switch (e.kind) {
+    case Kind::Name: {
+      const std::string_view name = syntax.texts[e.text];
+      if (const auto bound = parameter(place, name)) return *bound;
+      return {Argument::Kind::Symbol, program_.resolve(place.scope, name, e.span)};
+    }
+    case Kind::Template:
+      return {Argument::Kind::Instance, use_template(place, e, parts)};
+    default: {
+      std::string says(syntax.spelled(e.span));
+      const auto [it, fresh] = texts_.try_emplace(std::move(says));
+      if (fresh) it->second = write_expr(place, e, {});
+      return {Argument::Kind::Node, static_cast<std::uint32_t>(it->second)};
+    }
+  }
+}
+
+std::uint32_t Writer::use_template(const Place& place, const Expr& e, std::span<const Argument> arguments) {
+  const std::string_view name = program_.scope(place.scope).syntax->texts[e.text];
+  const Span where{e.span.offset, static_cast<std::uint32_t>(name.size())};
+  SymbolId symbol = 0;
+  if (const auto bound = parameter(place, name)) {
+    if (bound->kind != Argument::Kind::Symbol) {
+      program_.fail(place.scope, {DiagnosticKind::Unexpected, where, "arguments of " + quoted(name),
+                                  "what was given for it takes no arguments"});
+    }
+    symbol = bound->id;
+  } else {
+    symbol = program_.resolve(place.scope, name, where);
+  }
+  const Symbol& s = program_.symbol(symbol);
+  if (s.parameters.size() != arguments.size()) {
+    program_.fail(place.scope,
+                  {DiagnosticKind::Unexpected, e.span,
+                   "number of arguments of " + quoted(s.name) + ": " + std::to_string(arguments.size()),
+                   s.parameters.empty() ? "it takes none" : "it takes " + std::to_string(s.parameters.size())});
+  }
+  return instance(symbol, {arguments.begin(), arguments.end()}, place.scope, e.span);
+}
+
+NodeId Writer::use(const Argument& argument, const Place& place, Span where) {
+  switch (argument.kind) {
+    case Argument::Kind::Symbol:
+      return use_symbol(argument.id, place.scope, where);
+    case Argument::Kind::Instance:
+      return builder_.rule_ref(instances_[argument.id].rule, program_.in_main(place.scope, where));
+    case Argument::Kind::Node:
+      break;
+  }
+  return NodeId{argument.id};
+}
+
+// Rules and terminals.
+
+NodeId Writer::use_symbol(SymbolId symbol, ScopeId scope, Span where) {
+  const Symbol& s = program_.symbol(symbol);
+  const Span use = program_.in_main(scope, where);
+  if (!s.terminal) {
+    if (!s.parameters.empty()) {
+      program_.fail(
+          scope, {DiagnosticKind::Expected, where, "arguments after " + quoted(s.name),
+                  "it is a template of " + std::to_string(s.parameters.size()) + ": " + std::string(s.name) + "{...}"});
+    }
+    return builder_.rule_ref(instances_[instance(symbol, {}, scope, where)].rule, use);
+  }
+  const auto [it, fresh] = terminal_rules_.try_emplace(symbol);
+  if (fresh) {
+    it->second = builder_.declare(s.name);
+    const RuleId rule = it->second;
+    const NodeId lexeme = terminals_.lexeme(symbol, use);
+    builder_.define(rule, then_ignored(lexeme, use), program_.in_main(s.scope, s.span));
+  }
+  return builder_.rule_ref(it->second, use);
+}
+
+NodeId Writer::then_ignored(NodeId lexeme, Span where) {
+  if (!ignored_) return lexeme;
+  const NodeId parts[] = {lexeme, builder_.rule_ref(*ignored_, where)};
+  return builder_.sequence(parts, where);
+}
+
+NodeId Writer::json(ScopeId scope, const Expr& e) {
+  const Syntax& syntax = *program_.scope(scope).syntax;
+  const glr::Place at = place_of(syntax.source, e.span.offset);
+  const std::string_view text = std::string_view(syntax.source).substr(0, e.part.offset + e.part.length);
+  try {
+    const RuleId rule = add_json_schema(builder_, text, e.part.offset, {}, syntax.file);
+    return builder_.rule_ref(rule, program_.in_main(scope, e.span));
+  } catch (SchemaError& error) {
+    error.line = at.line;
+    error.column = at.column;
+    throw;
+  }
+}
+
+}  // namespace glr::lark
