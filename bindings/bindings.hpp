@@ -22,10 +22,11 @@ namespace glr::bindings {
 
 namespace py = pybind11;
 
-// One for each public header, in the order of the pipeline.
+// One for each public header, in the order of the pipeline; composition is GrammarBuilder's.
 void register_errors();
 void register_vocabulary(py::module_& module);
 void register_grammar(py::module_& module);
+void register_composition(py::module_& module);
 void register_constraint(py::module_& module);
 void register_matcher(py::module_& module);
 void register_sampler(py::module_& module);

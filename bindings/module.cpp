@@ -8,6 +8,7 @@ PYBIND11_MODULE(_core, module) {
   register_vocabulary(module);
   register_constraint(module);  // before what takes its Limits as a default argument
   register_grammar(module);
+  register_composition(module);
   register_matcher(module);
   register_sampler(module);
   register_llama(module);

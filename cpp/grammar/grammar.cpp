@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "grammar/dump.hpp"
+#include "grammar/saved_grammar.hpp"
 #include "support/sha256.hpp"
 
 namespace glr {
@@ -160,6 +162,52 @@ NodeId GrammarBuilder::token(TokenLiteral literal, Span span) {
   return add({.kind = NodeKind::Token, .span = span, .first = first, .count = 1});
 }
 
+NodeId GrammarBuilder::include(const Grammar& other, Span span) {
+  const std::uint32_t nodes = checked_size(grammar_.nodes_.size());
+  const std::uint32_t rules = checked_size(grammar_.rules_.size());
+  const std::uint32_t bytes = checked_size(grammar_.bytes_.size());
+  const std::uint32_t ranges = checked_size(grammar_.ranges_.size());
+  const std::uint32_t children = checked_size(grammar_.children_.size());
+  const std::uint32_t tokens = checked_size(grammar_.tokens_.size());
+  const std::uint32_t unordered = checked_size(grammar_.unordered_.size());
+  checked_size(nodes + other.nodes_.size());
+  grammar_.bytes_ += other.bytes_;
+  grammar_.ranges_.insert(grammar_.ranges_.end(), other.ranges_.begin(), other.ranges_.end());
+  for (NodeId child : other.children_) grammar_.children_.push_back(NodeId{static_cast<std::uint32_t>(child) + nodes});
+  grammar_.tokens_.insert(grammar_.tokens_.end(), other.tokens_.begin(), other.tokens_.end());
+  grammar_.unordered_.insert(grammar_.unordered_.end(), other.unordered_.begin(), other.unordered_.end());
+  grammar_.warnings_.insert(grammar_.warnings_.end(), other.warnings_.begin(), other.warnings_.end());
+  for (Node node : other.nodes_) {
+    node.span = span;
+    switch (node.kind) {
+      case NodeKind::Literal:
+        node.first += bytes;
+        break;
+      case NodeKind::CodePoints:
+        node.first += ranges;
+        break;
+      case NodeKind::RuleRef:
+        node.first += rules;
+        break;
+      case NodeKind::Token:
+        node.first += tokens;
+        break;
+      case NodeKind::Unordered:
+        node.min += unordered;
+        node.first += children;
+        break;
+      default:
+        node.first += children;
+    }
+    grammar_.nodes_.push_back(node);
+  }
+  for (const Rule& rule : other.rules_) {
+    grammar_.rules_.push_back({rule.name, span, NodeId{static_cast<std::uint32_t>(rule.body) + nodes}});
+    defined_.push_back(true);
+  }
+  return rule_ref(RuleId{static_cast<std::uint32_t>(other.root_) + rules}, span);
+}
+
 RuleId GrammarBuilder::declare(std::string_view name) {
   const std::uint32_t id = checked_size(grammar_.rules_.size());
   grammar_.rules_.push_back({std::string(name), {}, {}});
@@ -183,6 +231,12 @@ std::shared_ptr<const Grammar> GrammarBuilder::build(RuleId root) && {
   grammar_.root_ = root;
   Sha256 hash;
   hash.update_sized(front_end_);
+  if (grammar_.source_.empty()) {
+    ByteWriter whole;
+    SavedGrammar::write(grammar_, whole);
+    hash.update_sized(std::move(whole).take());
+    grammar_.source_ = dump(grammar_);
+  }
   hash.update_sized(grammar_.rules_.at(static_cast<std::size_t>(root)).name);
   hash.update_sized(grammar_.source_);
   grammar_.fingerprint_ = hash.hex();

@@ -23,6 +23,20 @@ from ._core import (
     Vocabulary,
     __version__,
 )
+from .composition import (
+    Node,
+    any_text,
+    choice,
+    intersection,
+    json_schema,
+    literal,
+    regex,
+    repeat,
+    rule,
+    sequence,
+    special_token,
+    triggered,
+)
 from .errors import (
     BudgetError,
     Error,
@@ -57,6 +71,7 @@ __all__ = [
     "Llama",
     "LlamaAbiError",
     "Matcher",
+    "Node",
     "Reason",
     "RejectedToken",
     "Result",
@@ -68,10 +83,21 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "__version__",
+    "any_text",
+    "choice",
     "generate",
+    "intersection",
     "json_object",
+    "json_schema",
+    "literal",
+    "regex",
+    "repeat",
+    "rule",
+    "sequence",
+    "special_token",
     "stream",
     "tools",
+    "triggered",
 ]
 
 

@@ -236,6 +236,10 @@ class GrammarBuilder {
                    Span span);
   NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
+  // All rules of another grammar, with its warnings; the node refers to its root. Its places mean nothing here: every
+  // node gets the span.
+  NodeId include(const Grammar& other, Span span);
+
   RuleId declare(std::string_view name);  // new, undefined
   void define(RuleId rule, NodeId body, Span name_span);
   bool defined(RuleId rule) const;
@@ -244,7 +248,8 @@ class GrammarBuilder {
   void limit_nesting(std::uint32_t levels) { grammar_.max_nesting_ = levels; }
   void warn(std::string sentence) { grammar_.warnings_.push_back(std::move(sentence)); }
 
-  // Every rule must be defined. The builder is spent.
+  // Every rule must be defined. The builder is spent. A grammar without a source, put together by calls, gets its
+  // listing as one, and its fingerprint is of all it holds.
   std::shared_ptr<const Grammar> build(RuleId root) &&;
 
  private:
