@@ -21,7 +21,7 @@ void translate(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(std::move(thrown));
   } catch (const SchemaError& e) {
-    raise("SchemaError", e.what(), e.pointer, e.hint);
+    raise("SchemaError", e.what(), e.pointer, e.hint, e.line, e.column);
   } catch (const GrammarError& e) {
     raise("GrammarError", e.what(), e.line, e.column, e.hint);
   } catch (const BudgetError& e) {

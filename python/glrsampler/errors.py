@@ -33,14 +33,15 @@ class GrammarError(Error):
 class SchemaError(GrammarError):
     """A JSON Schema that is none, cannot be enforced exactly, or is met by no value.
 
-    `pointer` is the JSON pointer of the cause, as a URI fragment: "#/properties/a".
+    `pointer` is the JSON pointer of the cause, as a URI fragment: "#/properties/a". `line` and `column` are those of a
+    schema that stands in a grammar.
     """
 
     reason = Reason.SCHEMA
 
-    def __init__(self, message: str, pointer: str = "#", hint: str = "") -> None:
-        super().__init__(message, 0, 0, hint)
-        self.args = (message, pointer, hint)
+    def __init__(self, message: str, pointer: str = "#", hint: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message, line, column, hint)
+        self.args = (message, pointer, hint, line, column)
         self.pointer = pointer
 
 

@@ -39,6 +39,11 @@ class Reader {
   void read();
 
  private:
+  // '~' just before what comes.
+  struct Negations {
+    std::size_t count = 0;
+    std::size_t begin = 0;  // of the first
+  };
   struct Group {
     char bracket;               // ( [ or {; \0: the body itself
     std::size_t opened;         // offset of the bracket
@@ -46,7 +51,7 @@ class Reader {
     std::size_t elements;       // where its current sequence begins in elements_
     std::size_t conjuncts;      // likewise
     std::size_t alternatives;   // likewise
-    std::size_t negations;      // '~' before it
+    Negations negations;        // before it
     std::uint32_t name = 0;     // of a template, in texts
     std::size_t arguments = 0;  // of a template: those that are done
   };
@@ -129,8 +134,8 @@ class Reader {
   std::string_view source_;
   std::size_t at_ = 0;
   std::size_t element_end_ = 0;  // where the last finished element ended
-  std::size_t negations_ = 0;    // '~' just before what comes
-  bool quantified_ = false;      // the last element has its quantifier
+  Negations negations_;
+  bool quantified_ = false;  // the last element has its quantifier
 
   std::vector<Group> groups_;
   std::vector<std::uint32_t> elements_;
@@ -354,13 +359,13 @@ std::uint32_t Reader::add(Kind kind, std::span<const std::uint32_t> children, Sp
 
 Body Reader::read_body() {
   const auto first = static_cast<std::uint32_t>(syntax_.exprs.size());
-  groups_.assign(1, {'\0', at_, at_, 0, 0, 0, 0});
+  groups_.assign(1, {'\0', at_, at_, 0, 0, 0, {}});
   elements_.clear();
   begins_.clear();
   conjuncts_.clear();
   alternatives_.clear();
   element_end_ = at_;
-  negations_ = 0;
+  negations_ = {};
   quantified_ = true;
   for (;;) {
     const char c = peek();
@@ -454,7 +459,8 @@ void Reader::read_element(char c) {
 }
 
 void Reader::add_element(std::uint32_t expr, std::size_t begin) {
-  for (; negations_ > 0; --negations_) {
+  if (negations_.count > 0) begin = negations_.begin;
+  for (; negations_.count > 0; --negations_.count) {
     const auto first = static_cast<std::uint32_t>(syntax_.children.size());
     syntax_.children.push_back(expr);
     expr = add({.kind = Kind::Not, .span = span(begin, at_), .first = first, .count = 1});
@@ -467,7 +473,7 @@ void Reader::add_element(std::uint32_t expr, std::size_t begin) {
 
 void Reader::open_group(char bracket, std::size_t begin, std::uint32_t name) {
   groups_.push_back({bracket, at_, begin, elements_.size(), conjuncts_.size(), alternatives_.size(),
-                     std::exchange(negations_, 0), name});
+                     std::exchange(negations_, {}), name});
   ++at_;
   element_end_ = at_;
   quantified_ = true;
@@ -476,7 +482,7 @@ void Reader::open_group(char bracket, std::size_t begin, std::uint32_t name) {
 
 void Reader::close_sequence() {
   const std::size_t first = groups_.back().elements;
-  if (negations_ > 0) fail(DiagnosticKind::Expected, here(), "what '~' excludes, found " + found());
+  if (negations_.count > 0) fail(DiagnosticKind::Expected, here(), "what '~' excludes, found " + found());
   const bool empty = elements_.size() == first;
   const Span where = empty ? span(at_, at_) : span(begins_[first], element_end_);
   conjuncts_.push_back(add(Kind::Sequence, std::span(elements_).subspan(first), where));
@@ -735,9 +741,8 @@ void Reader::read_pattern() {
   }
   const std::size_t line = source_.find_first_of("\r\n", begin);
   if (line < at_ && flags.find('x') == std::string::npos) {
-    if (source_.find_first_of("/", begin + 1) > line) fail_unterminated("pattern", begin, "/");
-    fail(DiagnosticKind::Unexpected, span(begin, line), "line end in a pattern",
-         "a pattern over several lines has the flag x; the character itself is written \\n");
+    fail(DiagnosticKind::Unterminated, span(begin, line), "pattern",
+         "close it with / in its line, where a slash itself is \\/; a pattern over several lines has the flag x");
   }
   if (part.length == 0) fail(DiagnosticKind::Expected, span(begin, at_), "a pattern between '/' and '/'");
   const std::uint32_t index = text(flags);
@@ -895,7 +900,7 @@ void Reader::read_tilde() {
   skip_blanks();
   if (peek() == '-') fail(DiagnosticKind::Unexpected, here(), "'-' in a bound", "bounds count from 0");
   if (!is_digit(peek())) {
-    ++negations_;
+    if (negations_.count++ == 0) negations_.begin = begin;
     return;
   }
   const std::uint32_t min = read_number(kMaxBound, "bound");
@@ -931,7 +936,7 @@ void Reader::repeat_last(std::uint32_t min, std::uint32_t max, std::size_t begin
     fail(DiagnosticKind::Unexpected, span(begin, at_), quoted(spelling) + " in an argument",
          "an argument is a name, a text or a pattern; give an expression a rule of its own");
   }
-  if (negations_ > 0 || elements_.size() == groups_.back().elements) {
+  if (negations_.count > 0 || elements_.size() == groups_.back().elements) {
     fail(DiagnosticKind::NothingToRepeat, span(begin, at_), quoted(spelling),
          "a quantifier follows what it repeats; a text is written \"" + std::string(1, spelling[0]) + "\"");
   }

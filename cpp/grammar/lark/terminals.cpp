@@ -69,8 +69,8 @@ NodeId Terminals::lexeme(ScopeId scope, const Expr& expr) {
 }
 
 void Terminals::check() {
-  for (const auto& [name, symbol] : program_.scope(Program::kMain).names) {
-    if (program_.symbol(symbol).terminal) (void)order(symbol);
+  for (SymbolId id = 0; id < known_.size(); ++id) {
+    if (program_.symbol(id).terminal && program_.symbol(id).scope == Program::kMain) (void)order(id);
   }
 }
 
@@ -221,9 +221,13 @@ Terminals::Operand Terminals::text(ScopeId scope, const Expr& e) {
   std::vector<std::uint32_t> parts;
   for (std::size_t i = 0; i < value.size();) {
     const DecodedCodePoint c = decode_utf8(value, i);
-    std::vector<CodePointRange> one{{c.value, c.value}};
-    if (e.ignore_case) one = with_case_variants(one);
-    parts.push_back(tree_.add_class(std::move(one), where));
+    std::vector<CodePointRange> ranges{{c.value, c.value}};
+    if (e.ignore_case) {
+      const auto [it, fresh] = case_variants_.try_emplace(c.value);
+      if (fresh) it->second = with_case_variants(ranges);
+      ranges = it->second;
+    }
+    parts.push_back(tree_.add_class(std::move(ranges), where));
     i += c.length;
   }
   return tree(tree_.add(RegexKind::Sequence, parts, where));

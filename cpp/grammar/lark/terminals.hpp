@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "glrsampler/grammar.hpp"
@@ -67,6 +68,7 @@ class Terminals {
   RegexTree tree_;  // of all terminals; equal parts are the same nodes
   std::vector<Known> known_;
   std::size_t written_ = 0;  // nodes of trees that were translated
+  std::unordered_map<char32_t, std::vector<CodePointRange>> case_variants_;
 };
 
 }  // namespace glr::lark

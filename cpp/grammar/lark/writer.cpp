@@ -236,10 +236,12 @@ NodeId Writer::json(ScopeId scope, const Expr& e) {
   try {
     const RuleId rule = add_json_schema(builder_, text, e.part.offset, {}, syntax.file);
     return builder_.rule_ref(rule, program_.in_main(scope, e.span));
-  } catch (SchemaError& error) {
-    error.line = at.line;
-    error.column = at.column;
-    throw;
+  } catch (const SchemaError& error) {
+    // "grammar#/type: ..." is about a file; this schema has a place in one.
+    const std::string file_name = escaped(syntax.file);
+    const std::string place = ':' + std::to_string(at.line) + ':' + std::to_string(at.column);
+    const std::string message = file_name + place + std::string(error.what()).substr(file_name.size());
+    throw SchemaError({message, at.line, at.column, error.hint}, error.pointer);
   }
 }
 
