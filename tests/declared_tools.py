@@ -37,7 +37,7 @@ def search(query: str, kind: Literal["book", "song"] = "book") -> list[str]:
 
 
 @tool(version="1", capability="write", isolated=False)
-def transfer(account: str, amount: Annotated[int, {"minimum": 1, "maximum": 100}]) -> str:
+def transfer(account: Annotated[str, {"maxLength": 40}], amount: Annotated[int, {"minimum": 1, "maximum": 100}]) -> str:
     """Sends money."""
     ran("transfer", account=account, amount=amount)
     return f"sent {amount}"

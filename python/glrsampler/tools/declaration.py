@@ -15,7 +15,7 @@ from ..errors import Error, ToolError
 from ..schemas import schema_text
 from . import strict_json
 from .arguments import Checker
-from .canonical import canonical, digest
+from .canonical import digest
 from .envelope import call_schema
 from .signature import schema_of
 
@@ -40,9 +40,10 @@ class Tool:
     version: str
     capability: Capability
     description: str
-    #: Canonical JSON text of the arguments' schema. A text, since what was hashed must not change.
+    #: JSON text of the arguments' schema: a text, since what was hashed must not change. The model writes the
+    #: properties in its order.
     schema_text: str
-    #: SHA-256 of schema_text.
+    #: SHA-256 of the schema's canonical form, in which keys are sorted.
     schema_hash: str
     #: Seconds for one call, counted from when its process is ready. Not enforced where isolated is False.
     timeout: float
@@ -129,10 +130,10 @@ def tool(
         said = _description(function) if description is None else description
         if len(said) > _MAX_DESCRIPTION:
             raise ToolError(f"tool {label}: the description has more than {_MAX_DESCRIPTION} characters")
-        text = _canonical_schema(label, schema_of(function) if schema is None else schema)
+        text, schema_hash = _read_schema(label, schema_of(function) if schema is None else schema)
         model = schema if isinstance(schema, type) else None
         declared = Tool(
-            label, version, capability, said, text, digest(json.loads(text)), float(timeout), max_bytes, isolated,
+            label, version, capability, said, text, schema_hash, float(timeout), max_bytes, isolated,
             function, model,
         )  # fmt: skip
         _check(declared)
@@ -145,10 +146,11 @@ def _description(function: Callable[..., Any]) -> str:
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
-def _canonical_schema(label: str, schema: Any) -> str:
+def _read_schema(label: str, schema: Any) -> tuple[str, str]:
+    """The schema's text and the hash of its canonical form."""
     try:
         text = schema if isinstance(schema, str) else schema_text(schema)
-        return canonical(strict_json.parse(text)).decode()
+        return text, digest(strict_json.parse(text))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tool {label}: the schema has no canonical form: {error}") from None
 

@@ -33,7 +33,7 @@ _INVISIBLE: Final = (
 
 
 def _runs(characters: str) -> re.Pattern[str]:
-    return re.compile(f"([{characters}]{_INVISIBLE})([{characters}]{_INVISIBLE})(?:[{characters}]{_INVISIBLE})+")
+    return re.compile(f"([{characters}]{_INVISIBLE}[{characters}])(?:{_INVISIBLE}[{characters}])+")
 
 
 _RUNS: Final = (_runs(_OPENING), _runs(_CLOSING))
@@ -83,6 +83,6 @@ def render_result(
 def _without_markers(text: str) -> tuple[str, int]:
     count = 0
     for runs in _RUNS:
-        text, found = runs.subn(r"\1\2", text)
+        text, found = runs.subn(r"\1", text)
         count += found
     return text, count

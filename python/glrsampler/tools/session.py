@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._core import Vocabulary
 from ..chat_prompt import ChatPrompt
+from ..decoding import tokenizer_of
 from ..errors import Error, ToolError
 from ..evidence import model_identity
 from ..generation import Cancel, as_callable
 from ..reasons import Reason, Status
+from ..untrusted import Untrusted
 from .broker import MAX_CALL_BYTES, Broker, Confirm, Outcome
 from .canonical import digest
 from .chat_formats import ChatFormat, format_named, format_of
@@ -107,7 +109,7 @@ class Session:
         self._choice = self._checked(tool_choice)
         self._max_calls, self._max_steps, self._max_tokens = max_calls, max_steps, max_tokens
         vocabulary = Vocabulary.from_llama(llm)
-        prompt = ChatPrompt(llm)
+        prompt = ChatPrompt(llm, Untrusted(vocabulary, tokenizer_of(llm)))
         if chat_format is None:
             chat_format = format_of(prompt.template)
         self.chat_format = format_named(chat_format) if isinstance(chat_format, str) else chat_format
