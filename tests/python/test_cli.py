@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+if sys.platform != "win32":
+    import pty
 
 GRAMMAR = 'root ::= "{\\"n\\": " [0-9]{1,3} "}"\n'
 
@@ -67,6 +72,10 @@ def test_generate_cut_short_is_status_1(grammar: str) -> None:
         (("bench", "--grammar", "-", "--model", "none.gguf"), "none.gguf"),
         (("bench", "--grammar", "-", "--text", "-"), "standard input"),
         (("bench", "--grammar", "-", "--passes", "1"), "--passes"),
+        (("chat", "--tools", "shell"), "calculator"),
+        (("chat", "--tools", "calculator", "--tool-choice", "shell"), "tool_choice"),
+        (("chat", "--tools", "calculator", "--format", "xml"), "hermes"),
+        (("chat", "--model", "none.gguf"), "none.gguf"),
     ],
 )
 def test_bad_input_is_status_2(arguments: tuple[str, ...], message: str) -> None:
@@ -180,3 +189,54 @@ def test_importing_needs_no_llama_cpp() -> None:
     code = "import sys, glrsampler; assert 'llama_cpp' not in sys.modules; print(glrsampler.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_chat_with_the_calculator() -> None:
+    """One question, by the embedded model: the call on standard error, the answer alone on standard output."""
+    arguments = ("chat", "--tools", "calculator", "--max-tokens", "130", "--context", "1024", "--threads", "1")
+    done = run(*arguments, "--prompt", "What is 12 * 34?")
+    assert "[executed] calculator {" in done.stderr
+    assert "[executed]" not in done.stdout
+    assert done.returncode == ("[length:" in done.stderr)
+    # Questions by lines, and an end without one.
+    again = run(*arguments, stdin="What is 12 * 34?\n\n")
+    assert again.stdout == done.stdout
+    assert run(*arguments, stdin="").stdout == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+@pytest.mark.parametrize(("answer", "ran"), [("yes", True), ("y", False), ("", False), ("no", False)])
+def test_chat_asks_at_the_terminal(answer: str, ran: bool) -> None:
+    """With --ask reading calls wait for a yes too; it is typed at the terminal, whatever standard input is."""
+    code = (
+        "from glrsampler.cli import _confirm\n"
+        "from glrsampler.tools import Call, Envelope\n"
+        "call = Call('transfer', '1', '0', '{\"to\":\"\\\\u001b[2J\\\\u202eevil\"}')\n"
+        "print('ran:', _confirm(Envelope(call, 'r', 's', 'pending')))\n"
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    shown = b""
+    while b"to run it: " not in shown:
+        shown += os.read(terminal, 1000)
+    os.write(terminal, answer.encode() + b"\n")
+    with contextlib.suppress(OSError):  # the terminal has gone with the child
+        while data := os.read(terminal, 1000):
+            shown += data
+    os.waitpid(child, 0)
+    os.close(terminal)
+    assert f"ran: {ran}" in shown.decode()
+    # What the model wrote cannot move the cursor or turn the text around.
+    assert b"\x1b" not in shown
+    assert "\u202e" not in shown.decode()
+    assert b"evil" in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a console cannot be given up there")
+def test_chat_without_a_terminal_is_no() -> None:
+    code = "from glrsampler.cli import _confirm; from glrsampler.tools import Call, Envelope; import os; os.setsid()"
+    ask = "print(_confirm(Envelope(Call('t', '1', '0', '{}'), 'r', 's', 'pending')))"
+    command = [sys.executable, "-c", f"{code}; {ask}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, input="yes\n")
+    assert done.stdout == "False\n"

@@ -34,8 +34,8 @@ class Conversation:
         self._turns = turns
         self._result_tokens = result_tokens
         self._result_role = chat_format.result_role
-        # A template that knows no such role raises; what a user is shown is data as well.
-        if not self._accepts(["user", "assistant", self._result_role]):
+        # A template that knows no such role was made for models that do not either; a user is shown data as well.
+        if self._result_role not in prompt.template or not self._accepts(["user", "assistant", self._result_role]):
             self._result_role = "user"
         self._has_system = self._accepts(["system", "user"])
 
