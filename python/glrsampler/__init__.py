@@ -54,7 +54,7 @@ from .reasons import Reason
 from .schemas import json_object
 
 if TYPE_CHECKING:
-    from . import tools
+    from . import tools as tools
     from .llama import Llama
 
 __all__ = [
@@ -96,13 +96,12 @@ __all__ = [
     "sequence",
     "special_token",
     "stream",
-    "tools",
     "triggered",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    # Needs packages of its own, see the extra `tools`.
+    # Needs packages of its own, those of the extra `tools`.
     if name == "tools":
         return importlib.import_module(".tools", __name__)
     # llama-cpp-python is not needed for anything else, and takes a second to import.

@@ -211,12 +211,12 @@ def _chat(options: argparse.Namespace) -> int:
     for question in _questions(options.prompt):
         for event in session.stream(question):
             if event.kind == "text":
-                sys.stdout.write(event.text)
+                sys.stdout.write(shown_at_terminal(event.text) if sys.stdout.isatty() else event.text)
                 sys.stdout.flush()
             elif event.outcome is not None:
                 call = event.outcome.envelope
                 said = "" if call is None else f"{call.call.name} {call.call.arguments_text} "
-                print(f"[{event.outcome.reason}] {said}-> {event.outcome.text()}", file=sys.stderr)
+                print(shown_at_terminal(f"[{event.outcome.reason}] {said}-> {event.outcome.text()}"), file=sys.stderr)
             elif event.reply is not None:
                 sys.stdout.write("\n")
                 if event.reply.status != "complete":
@@ -253,8 +253,8 @@ def _confirm(envelope: Envelope) -> bool:
 
 
 def shown_at_terminal(text: str) -> str:
-    """The text with everything but plain printable characters escaped: none of it can move the cursor or hide."""
-    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)
+    """The text with all but printable characters and line ends escaped: none of it moves the cursor or hides."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{{{ord(c):x}}}" for c in text)
 
 
 def _write(events: Iterator[Event], *, quiet: bool) -> Event:

@@ -169,7 +169,8 @@ class Reason(StrEnum):
         "Declare a longer timeout.",
     )  # fmt: skip
     TOOL_CRASHED = (
-        "tool_crashed", 342, "error", "The tool's process ended without a result.", "Run the tool by itself.",
+        "tool_crashed", 342, "error", "The tool's process ended without a result, or did not start.",
+        "Run the tool by itself; a script that calls tools needs `if __name__ == '__main__':`.",
     )  # fmt: skip
     RESULT_TOO_LARGE = (
         "result_too_large", 343, "error", "The result has more bytes than the tool declared.",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .._core import Grammar
 from ..errors import Error
-from ._packages import jsonschema
+from ._packages import jsonschema, referencing
 
 # Their keys are searched for with Python's own expressions, which can take exponential time.
 _REFUSED: Final = ("patternProperties",)
@@ -33,7 +33,8 @@ class Checker:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
-        self._validator = _Validator(schema, format_checker=_Validator.FORMAT_CHECKER)
+        # An empty registry: jsonschema's own would fetch what a reference names.
+        self._validator = _Validator(schema, registry=referencing.Registry(), format_checker=_Validator.FORMAT_CHECKER)
 
     def check_schema(self) -> None:
         """ValueError when arguments could not be checked by this schema."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import glrsampler as glr
@@ -179,4 +179,21 @@ def test_a_call_that_is_too_large_ends_the_reply(
     reply = run(llm, monkeypatch, hermes, phases, tool_choice="required", max_call_bytes=800)
     assert [outcome.reason for outcome in reply.outcomes] == [Reason.CALL_TOO_LARGE]
     assert reply.messages == ({"role": "assistant", "content": ""},)
+    assert ran == []
+
+
+@EVERY_FORMAT
+def test_whoever_stops_listening_has_cancelled(
+    chat_format: ChatFormat, llm: glr.Llama, monkeypatch: pytest.MonkeyPatch, ran: list[Any]
+) -> None:
+    """A call runs only when whoever reads the stream asks for what comes after its last character."""
+    payload = call_text(chat_format, lookup, OSLO)
+    for characters in (1, len(payload)):
+        monkeypatch.setattr(turn, "stream", Script(*phases_of(chat_format, payload)))
+        made = Session(llm, [lookup], chat_format=chat_format, automatic=["lookup"], tool_choice="required")
+        events = made.run([{"role": "user", "content": "x"}])
+        text = "".join(next(events).text for _ in range(characters))
+        assert payload.startswith(text)
+        assert isinstance(events, Generator)
+        events.close()
     assert ran == []
