@@ -5,6 +5,7 @@ A module on the path, so that a process of its own can find them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -43,6 +44,13 @@ def transfer(account: Annotated[str, {"maxLength": 40}], amount: Annotated[int, 
     return f"sent {amount}"
 
 
+class Stranger(BaseException):
+    """No Exception, and no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
 @tool(version="1", capability="read", isolated=False, max_bytes=100)
 def misbehave(how: str) -> Any:
     """Fails in the way that is asked for."""
@@ -51,6 +59,8 @@ def misbehave(how: str) -> Any:
         raise ValueError("no such thing")
     if how == "exit":
         sys.exit(3)
+    if how == "stranger":
+        raise Stranger
     if how == "recurse":
         return misbehave(how)
     return {
@@ -99,6 +109,11 @@ def apart(how: str) -> Any:
         raise ValueError("no such thing")
     if how == "large":
         return "x" * 1_000_000
+    if how == "half a message":
+        for descriptor in range(3, 64):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"\0\0\0\x20half")
+        time.sleep(3600)
     if how == "print":
         print("printed by the tool")
     return {"pid": os.getpid(), "how": how}

@@ -1,14 +1,16 @@
-"""Whether arguments meet a tool's schema: jsonschema, with patterns in linear time."""
+"""Whether arguments meet a tool's schema: jsonschema, with a bound on the time it takes."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, Final
 
 from .._core import Grammar
 from ..errors import Error
 from ._packages import jsonschema, referencing
+from .canonical import canonical
 
 # Their keys are searched for with Python's own expressions, which can take exponential time.
 _REFUSED: Final = ("patternProperties",)
@@ -20,12 +22,41 @@ def _pattern(pattern: str) -> Grammar:
     return Grammar.from_regex(f"(?=[^]*?(?:{pattern}))[^]*")
 
 
+class _TooLong(Exception):
+    """The checks of one call are used up."""
+
+
+# How many checks are left of the call that is being looked at. Schemas that refer to themselves from two alternatives
+# double them with each level of the arguments; 100,000 take about a second.
+_MAX_CHECKS: Final = 100_000
+_left: ContextVar[list[int]] = ContextVar("_left")
+
+
+def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*arguments: Any) -> Any:
+        left = _left.get()
+        left[0] -= 1
+        if left[0] < 0:
+            raise _TooLong
+        return check(*arguments)
+
+    return run
+
+
+def _unique(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    # jsonschema compares each pair where the items cannot be sorted.
+    if wanted and isinstance(instance, list) and len(set(map(canonical, instance))) < len(instance):
+        yield jsonschema.ValidationError("an item stands twice")
+
+
 def _search(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
     if isinstance(instance, str) and not _pattern(pattern).matches(instance):
         yield jsonschema.ValidationError("the text does not match the pattern")
 
 
-_Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _search})
+_BASE: Final = jsonschema.Draft202012Validator
+_CHECKS: Final = {**_BASE.VALIDATORS, "pattern": _search, "uniqueItems": _unique}
+_Validator = jsonschema.validators.extend(_BASE, {name: _counted(check) for name, check in _CHECKS.items()})
 
 
 class Checker:
@@ -39,7 +70,7 @@ class Checker:
     def check_schema(self) -> None:
         """ValueError when arguments could not be checked by this schema."""
         try:
-            _Validator.check_schema(self._schema)
+            _BASE.check_schema(self._schema)
         except jsonschema.SchemaError as error:
             raise ValueError(f"{_pointer(error.absolute_path)}: {error.message}") from None
         for at, name, value in _keywords(self._schema):
@@ -53,8 +84,11 @@ class Checker:
 
     def fault(self, arguments: Any) -> str:
         """What is wrong with the arguments, with a JSON pointer and without their text; "" when they are right."""
+        _left.set([_MAX_CHECKS])
         try:
             errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
+        except _TooLong:
+            return f"#: not decided after {_MAX_CHECKS} checks"
         except Exception as error:
             # Whatever cannot be decided is no.
             return f"#: {type(error).__name__} while they were checked"

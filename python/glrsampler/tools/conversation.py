@@ -52,10 +52,9 @@ class Conversation:
                 shown.append(Message("user", (Piece(text),)))
             elif role == "assistant":
                 payloads = []
-                for call in message.get("tool_calls") or ():
-                    function = call["function"]
-                    names[call["id"]] = function["name"]
-                    payloads.append(self._payload(function["name"], function["arguments"]))
+                for identity, name, arguments in map(_call_of, message.get("tool_calls") or ()):
+                    names[identity] = name
+                    payloads.append(self._payload(name, arguments))
                 shown.append(Message("assistant", self._turns.pieces(text, payloads)))
             elif role == "tool":
                 name = names.get(str(message.get("tool_call_id")), "unknown")
@@ -128,6 +127,17 @@ def _reduced(schema: Any) -> Any:
         elif key in ("items", "anyOf", "oneOf"):
             kept[key] = _reduced(value)
     return kept
+
+
+def _call_of(call: Any) -> tuple[str, str, str]:
+    """The id of a message's tool call, the name of the tool, the text of the arguments."""
+    try:
+        identity, name, arguments = call["id"], call["function"]["name"], call["function"]["arguments"]
+    except (KeyError, TypeError):
+        identity = name = arguments = None
+    if not (isinstance(identity, str) and isinstance(name, str) and isinstance(arguments, str)):
+        raise ValueError("a message's tool call has an id and a function with name and arguments, all of them texts")
+    return identity, name, arguments
 
 
 def _text(content: Any) -> str:

@@ -10,6 +10,8 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
@@ -21,6 +23,7 @@ from .refusal import Refusal
 
 #: Seconds for a process to start and to import the tool's module; not part of the tool's own time.
 START_SECONDS: Final = 60.0
+_GRACE_SECONDS: Final = 1.0  # to read a message that began in time
 _MAX_MESSAGE: Final = 300  # characters of an exception's text
 _READY, _RESULT, _ERROR = b"R", b"O", b"E"
 # What run_here says no with.
@@ -31,9 +34,10 @@ def run_here(tool: Tool, arguments: dict[str, Any]) -> bytes:
     """The canonical JSON text of the tool's result; Refusal when there is none."""
     try:
         value = tool.run(arguments)
-    except (Exception, SystemExit) as error:
-        text = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-        raise Refusal(Reason.TOOL_FAILED, text[:_MAX_MESSAGE]) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise Refusal(Reason.TOOL_FAILED, _described(error)) from None
     try:
         data = canonical(value)
     except ValueError:
@@ -41,6 +45,14 @@ def run_here(tool: Tool, arguments: dict[str, Any]) -> bytes:
     if len(data) > tool.max_bytes:
         raise Refusal(Reason.RESULT_TOO_LARGE, f"the result has {len(data)} bytes, {tool.max_bytes} are allowed")
     return data
+
+
+def _described(error: BaseException) -> str:
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:
+        text = type(error).__name__  # its text is an error too
+    return text[:_MAX_MESSAGE].encode("utf-8", "replace").decode()
 
 
 def run_isolated(tool: Tool, arguments: dict[str, Any]) -> bytes:
@@ -52,9 +64,9 @@ def run_isolated(tool: Tool, arguments: dict[str, Any]) -> bytes:
         try:
             with theirs:
                 _start(child)
-            if _receive(ours, START_SECONDS, 1) != _READY:
+            if _receive(ours, child, START_SECONDS, 1) != _READY:
                 raise Refusal(Reason.TOOL_CRASHED, "the tool's process did not start")
-            answer = _receive(ours, tool.timeout, 1 + max(tool.max_bytes, 8 * _MAX_MESSAGE))
+            answer = _receive(ours, child, tool.timeout, 1 + max(tool.max_bytes, 8 * _MAX_MESSAGE))
         finally:
             _end(child)
     if answer is None:
@@ -74,17 +86,30 @@ def _start(child: BaseProcess) -> None:
         raise Refusal(Reason.TOOL_CRASHED, f"the tool's process did not start: {error.strerror}") from None
 
 
-def _receive(connection: Connection, seconds: float, limit: int) -> bytes | None:
+def _receive(connection: Connection, child: BaseProcess, seconds: float, limit: int) -> bytes | None:
     """One message; None when none came in time, b"" when the other side has gone or sent too much."""
+    deadline = time.monotonic() + seconds
+    # A child can stop in the middle of a message as well; what is missing then never comes.
+    watch = threading.Timer(seconds + _GRACE_SECONDS, _kill, (child,))
+    watch.daemon = True
+    watch.start()
     try:
-        if not connection.poll(seconds):
-            return None
-        return connection.recv_bytes(limit)
+        return connection.recv_bytes(limit) if connection.poll(seconds) else None
     except (EOFError, OSError):
-        return b""
+        return b"" if time.monotonic() < deadline else None
+    finally:
+        watch.cancel()
 
 
 def _end(child: BaseProcess) -> None:
+    if child.pid is None:
+        return
+    _kill(child)
+    child.join()
+    child.close()
+
+
+def _kill(child: BaseProcess) -> None:
     if child.pid is None:
         return
     # The child leads a group of its own from its first line on; before that it has started nothing.
@@ -92,8 +117,6 @@ def _end(child: BaseProcess) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
     child.kill()
-    child.join()
-    child.close()
 
 
 def _serve(connection: Connection, tool: Tool, arguments: str) -> None:

@@ -50,6 +50,7 @@ def test_refused_with_its_code_and_nothing_ran(case: Case, broker: Callable[...,
     ("how", "reason"),
     [
         ("raise", Reason.TOOL_FAILED), ("exit", Reason.TOOL_FAILED), ("recurse", Reason.TOOL_FAILED),
+        ("stranger", Reason.TOOL_FAILED),
         ("large", Reason.RESULT_TOO_LARGE), ("nan", Reason.RESULT_INVALID), ("infinity", Reason.RESULT_INVALID),
         ("set", Reason.RESULT_INVALID), ("bytes", Reason.RESULT_INVALID), ("integer", Reason.RESULT_INVALID),
         ("key", Reason.RESULT_INVALID), ("surrogate", Reason.RESULT_INVALID), ("object", Reason.RESULT_INVALID),

@@ -237,6 +237,34 @@ def test_patterns_are_those_of_the_grammar_and_take_linear_time() -> None:
     assert declared.checker.fault({"x": "a" * 10_000 + "!"}) == "#/x: pattern is not met"
 
 
+def test_checks_are_bounded() -> None:
+    """Two alternatives that both go on with the whole schema: the checks double with each level."""
+
+    def alternative(key: str) -> dict[str, Any]:
+        return closed({"next": {"$ref": "#/$defs/node"}, key: {"type": "boolean"}}, required=[key])
+
+    schema = closed(
+        {"x": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": {"anyOf": [alternative("a"), alternative("b")]}}}
+    )
+    declared = tool(version="1", capability="read", schema=schema)(one)
+    node: dict[str, Any] = {"b": True}
+    for _ in range(3):
+        node = {"next": node, "b": True}
+    assert declared.checker.fault({"x": node}) == ""
+    for _ in range(40):
+        node = {"next": node, "b": True}
+    assert "not decided" in declared.checker.fault({"x": node})
+
+
+def test_unique_items_take_linear_time() -> None:
+    schema = closed({"x": {"type": "array", "items": {"enum": [1, "a", True]}, "uniqueItems": True}})
+    declared = tool(version="1", capability="read", schema=schema)(one)
+    assert declared.checker.fault({"x": [1, "a", True]}) == ""
+    assert declared.checker.fault({"x": [1, "a", 1.0]}) == "#/x: uniqueItems is not met"
+    # Each pair compared would take minutes.
+    assert declared.checker.fault({"x": [1, "a"] * 20_000}) == "#/x: uniqueItems is not met"
+
+
 def test_a_manifest_is_hashed_over_everything_that_was_declared() -> None:
     def declare(**changes: Any) -> Manifest:
         options: dict[str, Any] = {"version": "1", "capability": "read", "isolated": False, "name": "one"}

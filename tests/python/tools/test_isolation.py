@@ -50,6 +50,7 @@ def test_it_runs_in_another_process(call: Callable[[str], Outcome]) -> None:
     [
         ("hang", Reason.TOOL_TIMEOUT, "1 seconds"),
         ("spin", Reason.TOOL_TIMEOUT, "1 seconds"),
+        ("half a message", Reason.TOOL_TIMEOUT, "1 seconds"),
         ("exit", Reason.TOOL_CRASHED, "without a result"),
         ("abort", Reason.TOOL_CRASHED, "without a result"),
         ("raise", Reason.TOOL_FAILED, "ValueError: no such thing"),

@@ -223,6 +223,8 @@ def test_bad_arguments(llm: glr.Llama) -> None:
         [{"role": "root", "content": "x"}],
         [{"role": "user", "content": 1}],
         [{"role": "user", "content": [{"type": "image_url"}]}],
+        [{"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}],
+        [{"role": "assistant", "content": None, "tool_calls": ["x"]}],
     ):
         with pytest.raises(ValueError, match="message"):
             list(made.run(messages))
