@@ -240,3 +240,13 @@ def test_chat_without_a_terminal_is_no() -> None:
     command = [sys.executable, "-c", f"{code}; {ask}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, input="yes\n")
     assert done.stdout == "False\n"
+
+
+def test_what_the_tools_need_is_named_when_it_is_missing() -> None:
+    """And nothing else of the library needs it."""
+    hide = "import sys; sys.modules['rfc8785'] = None; from glrsampler import *; from glrsampler.cli import main; "
+    command = [sys.executable, "-c", hide + "sys.exit(main(['chat']))"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "pip install 'glrsampler[tools]'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -17,12 +17,12 @@ from .refusal import Refusal
 
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
-    """One way to write calls. `begin` starts with `trigger`, unless the trigger is the payload's first character."""
+    """One way to write calls. ToolError for one that contradicts itself."""
 
     name: str
     #: Free text ends where it is complete, and never holds it otherwise.
     trigger: str
-    #: Before the first payload, between two, after the last. No separator: one call in a turn.
+    #: Before the first payload, from the trigger on; between two; after the last. No separator: one call in a turn.
     begin: str
     separator: str
     end: str
@@ -33,6 +33,16 @@ class ChatFormat:
     after_name: str = ""
     #: The role under which the template shows results.
     result_role: str = "tool"
+
+    def __post_init__(self) -> None:
+        if not self.trigger:
+            raise ToolError(f"chat format {self.name}: the trigger is empty")
+        if self.at_start and (len(self.trigger) > 1 or self.begin or self.after_name):
+            raise ToolError(f"chat format {self.name}: a trigger at the start is the payload's first character")
+        if not self.at_start and not self.begin.startswith(self.trigger):
+            raise ToolError(f"chat format {self.name}: a call begins with the trigger")
+        if bool(self.after_name) == bool(self.keys.name):
+            raise ToolError(f"chat format {self.name}: the name stands either in the object or before it")
 
     def write(self, call: Call) -> str:
         """The payload of a call."""

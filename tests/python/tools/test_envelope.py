@@ -13,6 +13,7 @@ from declared_tools import apart, lookup, misbehave, search, transfer
 from glrsampler.reasons import Reason
 from glrsampler.tools import FORMATS, Broker, Call, ChatFormat, Manifest, calculator
 from glrsampler.tools.chat_formats import format_named, format_of
+from glrsampler.tools.envelope import CallKeys
 from glrsampler.tools.free_text import control_token, free_text
 from glrsampler.tools.refusal import Refusal
 from glrsampler.tools.turn import call_grammar
@@ -209,6 +210,24 @@ def test_format_names() -> None:
     assert [format_named(name).name for name in FORMATS] == list(FORMATS)
     with pytest.raises(glr.ToolError, match="hermes"):
         format_named("xml")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"trigger": ""},
+        {"trigger": "<x>", "begin": "x<x>"},
+        {"at_start": True, "trigger": "{{"},
+        {"at_start": True, "trigger": "{", "begin": "{"},
+        {"after_name": ">"},
+        {"keys": CallKeys("", "arguments")},
+    ],
+)
+def test_formats_that_contradict_themselves(options: dict[str, Any]) -> None:
+    right: dict[str, Any] = {"name": "x", "trigger": "<x>", "begin": "<x>", "separator": "", "end": ""}
+    ChatFormat(**right)
+    with pytest.raises(glr.ToolError, match="chat format x"):
+        ChatFormat(**{**right, **options})
 
 
 def test_a_call_of_two_tools_with_one_schema_differs_by_the_name() -> None:
