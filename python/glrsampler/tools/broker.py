@@ -48,7 +48,7 @@ class Outcome:
     error: str
     #: None when the text was no call. Its authorisation is "none" unless the tool was started.
     envelope: Envelope | None
-    #: Operational facts; no arguments and no results.
+    #: Operational facts, by evidence.schema.json beside this file; no arguments and no results.
     evidence: dict[str, Any]
 
     @property

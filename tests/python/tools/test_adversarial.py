@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import glrsampler.tools
+import jsonschema
 import pytest
 from adversarial_calls import CASES, FUNCTION, FUNCTIONARY, RIGHT, Case
 from declared_tools import lookup, misbehave, text_of
 from glrsampler.reasons import Reason
 from glrsampler.tools import Broker, Manifest, tool
+
+EVIDENCE = jsonschema.Draft202012Validator(
+    json.loads((Path(glrsampler.tools.__file__).parent / "evidence.schema.json").read_text(encoding="utf-8"))
+)
 
 
 def test_the_corpus_is_large_and_its_names_are_its_own() -> None:
@@ -41,6 +48,7 @@ def test_refused_with_its_code_and_nothing_ran(case: Case, broker: Callable[...,
     assert outcome.evidence["code"] == case.reason.code
     assert outcome.evidence["authorisation"] == "none"
     assert json.loads(outcome.text())["error"] == case.reason.value
+    EVIDENCE.validate(outcome.evidence)
     # There is no second try.
     assert made.execute(RIGHT, request).reason is Reason.REPLAYED_REQUEST
     assert ran == []
@@ -66,6 +74,7 @@ def test_what_a_tool_does_wrong_is_a_record(
     assert ran
     assert json.loads(outcome.text())
     assert outcome.evidence["authorisation"] == "automatic"
+    EVIDENCE.validate(outcome.evidence)
 
 
 def test_a_call_of_an_older_manifest_is_refused(ran: list[Any]) -> None:

@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import glrsampler as glr
+import jsonschema
 import pytest
 from calculator_questions import QUESTIONS, calls
 from declared_tools import lookup, search, text_of, transfer
+from glrsampler import evidence
 from glrsampler.reasons import Reason
 from glrsampler.tools import FORMATS, Envelope, Session, SessionEvent, calculator
 from hostile_text import TEXTS
@@ -189,7 +191,11 @@ def test_records_hold_no_text(llm: glr.Llama) -> None:
     assert "expression" not in record
     assert len(reply.evidence) == 2
     assert [call["reason"] for call in reply.evidence[0]["calls"]] == ["executed"]
-    assert all(phase["grammar"] for step in reply.evidence for phase in step["phases"])
+    run = jsonschema.Draft202012Validator(evidence.schema())
+    for step in reply.evidence:
+        assert step["phases"]
+        for phase in step["phases"]:
+            run.validate(phase)
 
 
 def test_a_run_can_be_replayed(llm: glr.Llama) -> None:
