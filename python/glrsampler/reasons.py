@@ -181,7 +181,7 @@ class Reason(StrEnum):
     )  # fmt: skip
     UNTRUSTED_TOKEN = (
         "untrusted_token", 350, "error", "Untrusted text became a control token of the model; nothing was read.",
-        "Please report it with the model's name: no tokenizer is known to do so.",
+        "Break it up with Untrusted.neutralise() first; where that was done, please report it.",
     )  # fmt: skip
 
 

@@ -1,9 +1,12 @@
 """Text that nobody vouches for, on its way into a prompt: it stays text.
 
-Two things keep it so. It is cut into tokens apart from everything else, with the tokenizer's parsing of special tokens
-off, and what comes out is looked at: a control token among them is an error, and nothing is read. And names of special
-tokens and of markers are broken up by a space before (`<|im_end|>` becomes `< |im_end|>`), so that no token stands for
-them, and a model that was taught them as text does not see them either.
+Two things keep it so. Names of special tokens and of markers are broken up by a space (`<|im_end|>` becomes
+`< |im_end|>`), so that no token stands for them, and a model that was taught them as text does not see them either. And
+the text is cut into tokens apart from everything else, with the tokenizer's parsing of special tokens off, and what
+comes out is looked at: a control token among them is an error, and nothing is read.
+
+Switching the parsing off is not enough. User-defined tokens are found all the same, and llama.cpp's SentencePiece
+tokenizer joins pieces to whatever token has their text: with pieces "<s" and ">", the text "<s>" is the control token.
 """
 
 from __future__ import annotations
@@ -27,6 +30,9 @@ MARKERS: Final = (
     "<<SYS>>", "<</SYS>>",
 )  # fmt: skip
 
+# Around a name they are not a part of it. SentencePiece writes a space as U+2581.
+_BLANKS: Final = " \t\r\n\u2581"
+
 
 class Untrusted:
     """Reads untrusted text for one vocabulary. Immutable; safe for threads when the tokenizer is."""
@@ -40,11 +46,10 @@ class Untrusted:
             name = vocabulary.token_name(token)
             if vocabulary.is_control(token):
                 self._control.add(token)
-            # A user-defined token may be white space or a word; those are text.
-            if name and not name.isspace() and not name.isalnum():
-                names.add(name)
+            names.add(name.strip(_BLANKS))
         # By what they are looked up with: how long they are, and how they are written.
-        self._names = {_folded(name) for name in names if len(name) > 1}
+        # A user-defined token may be white space or a word; those are text.
+        self._names = {_folded(name) for name in names if len(name) > 1 and not name.isalnum()}
         self._lengths = sorted({len(name) for name in self._names}, reverse=True)
         self._firsts = {name[0] for name in self._names}
 
@@ -58,6 +63,8 @@ class Untrusted:
 
         Doing it twice changes nothing more.
         """
+        # It ends: no name begins with a blank, so each round has more blanks behind a first character, and a name has
+        # only so many.
         count = 0
         while found := self._find(text):
             count += len(found)
@@ -105,5 +112,7 @@ class Untrusted:
 
 
 def _folded(text: str) -> str:
-    """Without a difference of case, and as long as the text: what would grow stays as it is."""
-    return "".join(f if len(f := character.casefold()) == 1 else character for character in text)
+    """Without a difference of case or of SentencePiece's two spaces, and as long as the text: what would grow stays
+    as it is."""
+    plain = text.replace("\u2581", " ")
+    return "".join(f if len(f := character.casefold()) == 1 else character for character in plain)

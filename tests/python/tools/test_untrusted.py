@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import gguf
 import glrsampler as glr
 import pytest
 from glrsampler.chat_prompt import ChatPrompt, Message, Piece
@@ -98,6 +99,72 @@ def test_names_whose_letters_change_their_number_with_their_case() -> None:
     untrusted = Untrusted(CARELESS, careless)
     assert untrusted.neutralise("x\u00df<STRA\u00dfE>") == ("x\u00df <STRA\u00dfE>", 1)
     assert untrusted.neutralise("\u0130" * 3 + "</S>") == ("\u0130" * 3 + "< /S>", 1)
+
+
+def test_names_that_begin_with_blanks() -> None:
+    """What is put in is a blank: a name must not begin with one."""
+    names = {256: "</s>", 257: "  <x>", 258: "\u2581[Y]", 259: "< x>", 260: "\n\n", 261: "\u2581\u2581", 262: "word"}
+    vocabulary = glr.Vocabulary.from_tokens([*BYTES, *[b""] * 7], [256], names)
+    untrusted = Untrusted(vocabulary, list)
+    for text, shown in (
+        ("  <x>", "  <  x>"),  # past "< x>", which is a name too
+        (" [Y]", " [ Y]"),
+        ("\n\n  \u2581\u2581 a word", "\n\n  \u2581\u2581 a word"),
+    ):
+        assert untrusted.neutralise(text)[0] == shown
+        assert untrusted.neutralise(shown) == (shown, 0)
+
+
+@pytest.fixture(scope="module")
+def joining(tmp_path_factory: pytest.TempPathFactory) -> glr.Llama:
+    """A SentencePiece vocabulary with pieces that llama.cpp joins to control tokens."""
+    kinds = gguf.TokenType
+    tokens = [("<unk>", kinds.UNKNOWN), ("<s>", kinds.CONTROL), ("</s>", kinds.CONTROL)]
+    tokens += [(f"<0x{byte:02X}>", kinds.BYTE) for byte in range(256)]
+    tokens += [
+        (piece, kinds.NORMAL) for piece in ("\u2581", "<", "s", ">", "/", "<s", "s>", "</", "/s", "a", "\u2581<")
+    ]
+    tokens += [("<mark>", kinds.USER_DEFINED)]
+    path = tmp_path_factory.mktemp("vocabulary") / "joining.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list([text for text, _ in tokens])
+    writer.add_token_types([int(kind) for _, kind in tokens])
+    writer.add_token_scores([-float(at) for at in range(len(tokens))])
+    for add, value in (
+        (writer.add_bos_token_id, 1), (writer.add_eos_token_id, 2), (writer.add_unk_token_id, 0),
+        (writer.add_context_length, 64), (writer.add_embedding_length, 8), (writer.add_block_count, 0),
+        (writer.add_feed_forward_length, 8), (writer.add_head_count, 1),
+    ):  # fmt: skip
+        add(value)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    return glr.Llama(model_path=str(path), vocab_only=True, verbose=False)
+
+
+def test_a_tokenizer_that_joins_text_to_control_tokens(joining: glr.Llama) -> None:
+    """Special tokens off, and there they are; so what comes out is looked at, and names are broken up before."""
+    vocabulary = glr.Vocabulary.from_llama(joining)
+    untrusted = Untrusted.of(joining)
+    raw = joining.tokenize(b"a<s>", add_bos=False, special=False)
+    assert any(vocabulary.is_control(token) for token in raw)
+    for text in ("a<s>", "a</s>", "</s></s>"):
+        with pytest.raises(glr.UntrustedTokenError):
+            untrusted.tokens(text)
+    assert vocabulary.find("<mark>") in joining.tokenize(b"a<mark>", add_bos=False, special=False)
+    assert vocabulary.find("<mark>") not in untrusted.tokens(untrusted.neutralise("a<mark>")[0])
+
+
+@LENIENT
+@given(text=strategy(["<s>", "</s>", "<unk>", "<mark>"]) | st.text(st.sampled_from("<s>/ \u2581a"), max_size=12))
+def test_broken_up_text_is_never_joined(text: str, joining: glr.Llama) -> None:
+    untrusted = Untrusted.of(joining)
+    shown = untrusted.neutralise(text)[0]
+    assert untrusted.vocabulary.find("<mark>") not in untrusted.tokens(shown)  # raises for a control token
+    rendered = render_result(text, source="tool", name="x", untrusted=untrusted, max_tokens=20)
+    assert untrusted.tokens(rendered.text)
 
 
 # Results between markers.
