@@ -120,10 +120,10 @@ def joining(tmp_path_factory: pytest.TempPathFactory) -> glr.Llama:
     """A SentencePiece vocabulary with pieces that llama.cpp joins to control tokens."""
     kinds = gguf.TokenType
     tokens = [("<unk>", kinds.UNKNOWN), ("<s>", kinds.CONTROL), ("</s>", kinds.CONTROL)]
+    tokens += [("<\u2581m>", kinds.CONTROL)]
     tokens += [(f"<0x{byte:02X}>", kinds.BYTE) for byte in range(256)]
-    tokens += [
-        (piece, kinds.NORMAL) for piece in ("\u2581", "<", "s", ">", "/", "<s", "s>", "</", "/s", "a", "\u2581<")
-    ]
+    pieces = ("\u2581", "<", "s", ">", "/", "<s", "s>", "</", "/s", "a", "\u2581<", "<\u2581", "<\u2581m", "m")
+    tokens += [(piece, kinds.NORMAL) for piece in pieces]
     tokens += [("<mark>", kinds.USER_DEFINED)]
     path = tmp_path_factory.mktemp("vocabulary") / "joining.gguf"
     writer = gguf.GGUFWriter(path, "llama")
@@ -150,7 +150,7 @@ def test_a_tokenizer_that_joins_text_to_control_tokens(joining: glr.Llama) -> No
     untrusted = Untrusted.of(joining)
     raw = joining.tokenize(b"a<s>", add_bos=False, special=False)
     assert any(vocabulary.is_control(token) for token in raw)
-    for text in ("a<s>", "a</s>", "</s></s>"):
+    for text in ("a<s>", "a</s>", "</s></s>", "a< m>", "a<\u2581m>"):
         with pytest.raises(glr.UntrustedTokenError):
             untrusted.tokens(text)
     assert vocabulary.find("<mark>") in joining.tokenize(b"a<mark>", add_bos=False, special=False)
@@ -158,7 +158,7 @@ def test_a_tokenizer_that_joins_text_to_control_tokens(joining: glr.Llama) -> No
 
 
 @LENIENT
-@given(text=strategy(["<s>", "</s>", "<unk>", "<mark>"]) | st.text(st.sampled_from("<s>/ \u2581a"), max_size=12))
+@given(text=strategy(["<s>", "</s>", "<m>", "< m>"]) | st.text(st.sampled_from("<s>m/ \u2581a"), max_size=12))
 def test_broken_up_text_is_never_joined(text: str, joining: glr.Llama) -> None:
     untrusted = Untrusted.of(joining)
     shown = untrusted.neutralise(text)[0]
