@@ -14,7 +14,7 @@ namespace glr {
 namespace {
 
 constexpr std::string_view kMagic("\x89glr\r\n\x1a\n", 8);
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 constexpr std::size_t kVersionBytes = 16;
 constexpr std::string_view kVersion = GLRSAMPLER_VERSION;
 static_assert(kVersion.size() <= kVersionBytes);
@@ -93,7 +93,11 @@ std::string payload_of(const Constraint::Impl& constraint) {
   const auto lock = machine.lock_now();
   const std::vector<MaskAutomaton::Entry> entries = masks->entries_of(states);
   std::vector<ExprId> terms;
-  for (const MaskAutomaton::Entry& e : entries) terms.push_back(e.state);
+  for (const MaskAutomaton::Entry& e : entries) {
+    terms.push_back(e.state);
+    masks->add_guards(e.residual, terms);
+    masks->add_guards(e.visit.residual, terms);
+  }
   const auto numbers = write_terms(machine.store(), terms, constraint.engine->rules(), out);
   masks->write(entries, numbers, out);
   return std::move(out).take();
@@ -148,7 +152,7 @@ std::shared_ptr<Constraint::Impl> read_artifact(std::string_view bytes, std::sha
     impl->mode = static_cast<Mode>(mode);
     impl->limits = read_limits(in);
     impl->engine = std::make_shared<Engine>(impl->vocabulary.get(), impl->limits.max_bytes);
-    impl->root = impl->engine->lower(*impl->grammar, impl->limits);
+    lower(*impl);
 
     Machine& machine = impl->engine->machine();
     const std::shared_ptr<MaskAutomaton> masks = impl->engine->masks();

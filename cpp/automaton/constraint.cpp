@@ -5,6 +5,8 @@
 
 #include "automaton/artifact.hpp"
 #include "automaton/fill.hpp"
+#include "expression/never_stuck.hpp"
+#include "grammar/diagnostic.hpp"
 #include "support/file.hpp"
 
 #ifdef __linux__
@@ -79,6 +81,41 @@ void fill_in_background(Constraint::Impl& impl) {
 
 }  // namespace
 
+void lower(Constraint::Impl& impl) {
+  const Grammar& grammar = *impl.grammar;
+  impl.root = impl.engine->lower(grammar, impl.limits);
+  const auto& nodes = grammar.nodes();
+  if (std::ranges::none_of(nodes, [](const Node& n) { return n.kind == NodeKind::Terminal; })) return;
+  {
+    Machine& machine = impl.engine->machine();
+    const auto lock = machine.lock_now();
+    if (never_stuck(machine, impl.root)) return;
+  }
+  impl.engine = std::make_shared<Engine>(impl.vocabulary.get(), impl.limits.max_bytes, true);
+  impl.root = impl.engine->lower(grammar, impl.limits);
+  Machine& machine = impl.engine->machine();
+  const Rule& rule = grammar.rule(grammar.root());
+  try {
+    if (machine.ends(impl.root).empty()) {
+      throw grammar_error(
+          grammar.source(), grammar.file(),
+          {DiagnosticKind::NoSentence, rule.span, "no text is a sentence of the rule " + quoted(rule.name),
+           "terminals match longest: whatever ends one here makes it longer"});
+    }
+    // Whatever a matcher can come to is asked for now, so that no mask is ever refused.
+    Filler filler(machine, *impl.engine->masks(), impl.root,
+                  static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+    while (filler.explore_next()) {
+      if (filler.states() > impl.limits.max_states)
+        over("max_states", impl.limits.max_states, filler.states(), grammar);
+    }
+    for (ExprId state : filler.found()) machine.ends(state);
+  } catch (const BudgetError& e) {
+    if (!e.rule.empty()) throw;
+    throw BudgetError("compiling " + quoted(rule.name) + ": " + e.what(), e.budget, e.limit, e.value, rule.name);
+  }
+}
+
 Constraint::Constraint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Constraint::~Constraint() = default;
 
@@ -109,7 +146,7 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
     const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
     return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
   });
-  impl->root = impl->engine->lower(*impl->grammar, limits);
+  lower(*impl);
   if (mode == Mode::Eager) fill_eagerly(*impl, began);
   return ready(std::move(impl), began);
 }

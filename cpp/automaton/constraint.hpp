@@ -31,4 +31,8 @@ struct Constraint::Impl {
   }
 };
 
+// Sets the root, on the engine at hand; on a careful one of its own where guards may leave nothing to go on with.
+// Throws what compiling throws.
+void lower(Constraint::Impl& impl);
+
 }  // namespace glr

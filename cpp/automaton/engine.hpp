@@ -16,7 +16,8 @@ class Engine {
  public:
   // `vocabulary` must outlive the engine; without one there are no masks (Grammar::matches). `max_bytes`
   // bounds the mask automaton: over it, it is dropped and filled anew, never an error.
-  Engine(const Vocabulary* vocabulary, std::size_t max_bytes) : vocabulary_(vocabulary), max_bytes_(max_bytes) {}
+  explicit Engine(const Vocabulary* vocabulary, std::size_t max_bytes, bool careful = false)
+      : vocabulary_(vocabulary), max_bytes_(max_bytes), machine_(careful) {}
 
   Machine& machine() { return machine_; }
   const RuleIndex& rules() const { return rules_; }  // under the machine's mutex

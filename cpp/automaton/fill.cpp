@@ -20,34 +20,54 @@ void Filler::discover(ExprId state) {
 void Filler::put_below(ExprId state, ExprId frame) {
   // Pairs to settle: a frame that goes below one state goes below all that share its level.
   std::vector<std::pair<ExprId, ExprId>> todo{{state, frame}};
+  const auto share = [&](ExprId from, ExprId to) {
+    if (!at_same_level(from, to)) return;
+    for (ExprId f : places_[from].below) todo.emplace_back(to, f);
+  };
   while (!todo.empty()) {
     const auto [upper, lower] = todo.back();
     todo.pop_back();
     if (!places_[upper].below.insert(lower).second) continue;
     for (ExprId other : places_[upper].same_level) todo.emplace_back(other, lower);
-    if (lower == kNothingBelow) continue;
+    if (lower == kNothingBelow && !machine_.careful()) continue;
+    if (lower == kNothingBelow) {
+      for (ResidualId n : places_[upper].left) arrive(lower, n);
+      continue;
+    }
     // The stack takes a loop off the lower of two equal ones (Stack::without_leading).
     const ExpressionStore& terms = machine_.store();
     const ExprId star = terms[upper].trailing_star;
     if (star != kNothing && terms.leading_star(lower) == star) {
       const Expr& top = terms[lower];
       if (top.kind == ExprKind::Star) {
-        share_below(lower, upper);
+        share(lower, upper);
       } else {
         discover(top.b);
-        share_below(lower, top.b);
+        share(lower, top.b);
         todo.emplace_back(upper, top.b);
       }
     }
     for (ResidualId n : places_[upper].left) arrive(lower, n);
+    machine_.for_each_exit(upper, [&](ExprId guard) {
+      const ExprId popped = machine_.under(guard, lower);
+      if (popped == lower) return;
+      discover(popped);
+      share(lower, popped);
+    });
   }
 }
 
-void Filler::share_below(ExprId from, ExprId to) {
-  if (from == to) return;
+// Notes it; false when it was known.
+bool Filler::at_same_level(ExprId from, ExprId to) {
+  if (from == to) return false;
   std::vector<ExprId>& same = places_[from].same_level;
-  if (std::find(same.begin(), same.end(), to) != same.end()) return;
+  if (std::find(same.begin(), same.end(), to) != same.end()) return false;
   same.push_back(to);
+  return true;
+}
+
+void Filler::share_below(ExprId from, ExprId to) {
+  if (!at_same_level(from, to)) return;
   for (ExprId frame : std::vector<ExprId>(places_[from].below.begin(), places_[from].below.end())) put_below(to, frame);
 }
 
@@ -72,16 +92,7 @@ void Filler::explore(ExprId state) {
     }
     if (far) return;
   }
-  std::vector<Transition> found = machine_.transitions_of(state);
-  std::vector<TokenRef> literals;
-  machine_.first_tokens(state, literals);
-  for (const TokenRef& t : literals) {
-    // A negated literal leads to the same place by any other token; some text token other than it stands for all.
-    const std::int32_t token = t.negated ? (t.id == 0 ? 1 : 0) : t.id;
-    found.push_back(machine_.token_successor(state, token, true));
-  }
-  for (const Transition t : found) {
-    if (t == kDead) continue;
+  for (const Transition t : machine_.all_transitions_of(state)) {
     ++transitions_;
     if (!(t & kProgram)) {
       discover(t);
@@ -129,7 +140,7 @@ Filler::Progress Filler::step(bool give_way) {
     left.push_back(visit.residual);
     const auto below = places_[pair.state].below;
     for (ExprId frame : below) {
-      if (frame != kNothingBelow) arrive(frame, visit.residual);
+      if (frame != kNothingBelow || machine_.careful()) arrive(frame, visit.residual);
     }
     return Progress::More;
   }

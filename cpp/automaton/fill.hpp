@@ -3,7 +3,8 @@
 // Which states can lie directly below which is found first by exploring the machine: a transition at one level
 // leaves what is below as it was; a push puts a frame below its targets, and what was below the state below the
 // frame. Then residuals flow down: each state is visited with the root; what is left, if anything,
-// arrives at each frame that can lie below, is visited there, and flows on. Both are least fixed points over
+// arrives at each frame that can lie below, is visited there, and flows on. A state that ends under a guard makes a
+// state of each frame below it, that frame under the guard. Both are least fixed points over
 // finite sets: of states, since counters are explored near their bounds only (Machine::near_bounds), and of
 // residuals, since trie nodes are finite.
 //
@@ -55,6 +56,7 @@ class Filler {
   void discover(ExprId state);
   void explore(ExprId state);
   void put_below(ExprId state, ExprId frame);
+  bool at_same_level(ExprId from, ExprId to);
   void share_below(ExprId from, ExprId to);
   void arrive(ExprId state, ResidualId residual);
 

@@ -56,7 +56,7 @@ MaskAutomaton::MaskAutomaton(Machine& machine, const Vocabulary& vocabulary, std
   sets_.push_back(TokenSet(TokenSet::Form::List, ends, trie_.universe(), count));
   if (count > 0) set_index_.emplace(hash_words(ends, static_cast<std::uint64_t>(TokenSet::Form::List)), kEndSet);
   intern(Residual{});
-  intern(Residual{{0, 0, 0}});
+  intern(Residual{{0, 0, ItemKind::Pop, kNothing}});
   positions_.emplace_back();  // kDeadPosition
 }
 
@@ -146,8 +146,8 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
   ranges.resize(kept);
   for (const auto& [from, to] : ranges) total += to - from;
   std::vector<TokenRef> literals;
-  if (at_root) machine_.first_tokens(q, literals);   // a token begins here: token literals
-  if (literals.empty() && total <= longest_list_) {  // the common case: no bitmap is built
+  if (at_root && !machine_.careful()) machine_.first_tokens(q, literals);  // a token begins here: token literals
+  if (literals.empty() && total <= longest_list_) {                        // the common case: no bitmap is built
     std::vector<std::uint32_t> ids;
     ids.reserve(total);
     for (const auto& [from, to] : ranges) {
@@ -177,16 +177,26 @@ SetId MaskAutomaton::set_of(Found& found, ExprId q, bool at_root) {
     flip(at, trie_.ordinals());
   }
   if (literals.empty()) return intern(bitmap_, static_cast<std::uint32_t>(total));
-  for (const TokenRef& t : literals) {
-    const auto id = static_cast<std::uint32_t>(t.id);
-    if (!t.negated) {
-      bitmap_[id / 32] |= 1u << (id % 32);
-      continue;
-    }
-    const std::uint32_t before = bitmap_[id / 32];
-    for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= trie_.universe()[w];
-    if (!(before >> (id % 32) & 1)) bitmap_[id / 32] &= ~(1u << (id % 32));
+  for (const TokenRef& t : literals) admit(t);
+  return intern(bitmap_);
+}
+
+void MaskAutomaton::admit(const TokenRef& literal) {
+  const auto id = static_cast<std::uint32_t>(literal.id);
+  if (!literal.negated) {
+    bitmap_[id / 32] |= 1u << (id % 32);
+    return;
   }
+  const std::uint32_t before = bitmap_[id / 32];
+  for (std::size_t w = 0; w < words_; ++w) bitmap_[w] |= trie_.universe()[w];
+  if (!(before >> (id % 32) & 1)) bitmap_[id / 32] &= ~(1u << (id % 32));
+}
+
+SetId MaskAutomaton::literals(std::span<const TokenRef> refs) {
+  if (refs.empty()) return kEmptySet;
+  const auto lock = machine_.lock_now();
+  std::fill(bitmap_.begin(), bitmap_.end(), 0);
+  for (const TokenRef& t : refs) admit(t);
   return intern(bitmap_);
 }
 
@@ -194,7 +204,7 @@ ResidualId MaskAutomaton::intern(Residual residual) {
   std::sort(residual.begin(), residual.end());
   residual.erase(std::unique(residual.begin(), residual.end()), residual.end());
   std::uint64_t h = residual.size();
-  for (const Item& i : residual) h = mix(mix(mix(h, i.begin), i.end), i.boundary);
+  for (const Item& i : residual) h = mix(mix(mix(h, i.begin), i.end), i.how);
   const auto [first, last] = residual_index_.equal_range(h);
   for (auto it = first; it != last; ++it) {
     if (residuals_[it->second] == residual) return it->second;
@@ -215,10 +225,37 @@ MaskAutomaton::PositionId MaskAutomaton::position(const Heads& heads) {
   if (fresh) {
     local_.retain(configuration);
     positions_.push_back({});
-    positions_.back().configuration = configuration;
-    positions_.back().pops = local_.accepts(configuration);
+    Position& p = positions_.back();
+    p.configuration = configuration;
+    for (const Head& h : heads) {
+      if (!local_.accepts(h.tail)) continue;
+      machine_.for_each_exit(h.state, [&](ExprId guard) {
+        if (guard == kNothing)
+          p.pops = true;
+        else
+          p.guards.push_back(guard);
+      });
+    }
+    if (p.pops) p.guards.clear();
+    std::sort(p.guards.begin(), p.guards.end());
+    p.guards.erase(std::unique(p.guards.begin(), p.guards.end()), p.guards.end());
+    if (machine_.careful()) {
+      for (const Head& h : heads) {
+        const std::vector<ExprId> ends = local_.ends(h.state, h.tail);
+        p.ends.insert(p.ends.end(), ends.begin(), ends.end());
+      }
+      std::sort(p.ends.begin(), p.ends.end());
+      p.ends.erase(std::unique(p.ends.begin(), p.ends.end()), p.ends.end());
+      if (!p.ends.empty() && p.ends[0] == kNothing) p.ends.clear();
+    }
   }
   return it->second;
+}
+
+template <typename F>
+void MaskAutomaton::for_each_exit(PositionId p, F&& visit) const {
+  if (positions_[p].pops) visit(kNothing);
+  for (ExprId guard : positions_[p].guards) visit(guard);
 }
 
 MaskAutomaton::PositionId MaskAutomaton::next(PositionId p, std::uint8_t byte) {
@@ -267,7 +304,8 @@ bool MaskAutomaton::loops_on_code_points(PositionId p) {
         seen[t] = true;
         at[t] = n;
       }
-      whole = n != kDeadPosition && at[t] == n && (t == utf8::Boundary || !positions_[n].pops);
+      whole = n != kDeadPosition && at[t] == n &&
+              (t == utf8::Boundary || (!positions_[n].pops && positions_[n].guards.empty()));
     }
   }
   positions_[p].asked_code_points = true;
@@ -299,20 +337,27 @@ bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found
       i = node.end;
       continue;
     }
+    // The tokens of the node or of its whole subtree, and where old frames are needed.
+    const auto take_here = [&](std::uint32_t subtree_end, std::uint32_t last, ItemKind pop) {
+      if (positions_[p].ends.empty()) {
+        take(node.ordinal, last);
+      } else if (node.ordinal != last) {
+        for (ExprId guard : positions_[p].ends) found.residual.emplace_back(i, subtree_end, ItemKind::End, guard);
+      }
+      if (node.end != i + 1)  // below a leaf is nothing to take
+        for_each_exit(p, [&](ExprId guard) { found.residual.emplace_back(i, subtree_end, pop, guard); });
+    };
     if (node.end != i + 1) {
       const std::uint64_t below = node.groups_below;
       const bool high = (below & kHighGroups) != 0;
       if (loops_on_groups(p, below & ~kHighGroups) &&
-          (!high || ((node.utf8 >> utf8::Boundary & 1) && loops_on_code_points(p)))) {
-        take(node.ordinal, node.ordinal_end);
-        if (positions_[p].pops) found.residual.push_back({i, node.end, high ? 1u : 0u});
+          (!high || (positions_[p].ends.empty() && (node.utf8 >> utf8::Boundary & 1) && loops_on_code_points(p)))) {
+        take_here(node.end, node.ordinal_end, high ? ItemKind::PopBetweenCodePoints : ItemKind::Pop);
         i = node.end;
         continue;
       }
     }
-    take(node.ordinal, trie_[i + 1].ordinal);
-    if (positions_[p].pops && node.end != i + 1)
-      found.residual.push_back({i, 0, 0});  // below a leaf is nothing to take
+    take_here(0, trie_[i + 1].ordinal, ItemKind::Pop);
     if (path_.size() <= level) path_.resize(level + 1);
     path_[level] = p;
     ++i;
@@ -320,23 +365,59 @@ bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found
   return true;
 }
 
+// What ended above the old stack: taken, left for the next frame, or dropped.
+void MaskAutomaton::settle_ends(ExprId q, const Residual& items, Found& found) {
+  for (const Item& item : items) {
+    if (item.kind() != ItemKind::End) continue;
+    const bool bottom = q == kNothing;
+    for (ExprId end : bottom ? std::vector<ExprId>{kNothing} : machine_.ends(machine_.under(item.guard(), q))) {
+      if (end != kNothing) {
+        found.residual.emplace_back(item.begin, item.end, ItemKind::End, end);
+        continue;
+      }
+      const TokenTrie::Node& node = trie_[item.begin];
+      found.ordinals.emplace_back(node.ordinal, item.end == 0 ? trie_[item.begin + 1].ordinal : node.ordinal_end);
+    }
+  }
+}
+
 bool MaskAutomaton::compute(ExprId q, ResidualId residual, bool give_way, Visit& out) {
   const ExprId state = machine_.relax(q, longest_token_);
   if (state != q && known(state, residual, out)) return true;
   const Residual& items = residuals_[residual];
   Found found;
-  const PositionId start = position({{state, kBottom}});
-  if (machine_.nullable(state)) found.residual = items;
+  // By guard, in the order in which items ask for them.
+  struct Start {
+    ExprId guard;
+    PositionId position;
+  };
+  std::vector<Start> starts;
+  const auto start_under = [&](ExprId guard) {
+    for (const Start& s : starts) {
+      if (s.guard == guard) return s.position;
+    }
+    starts.push_back({guard, position({{machine_.under(guard, state), kBottom}})});
+    return starts.back().position;
+  };
+  if (machine_.careful()) settle_ends(state, items, found);
+  if (machine_.nullable(state)) {
+    for (const Item& item : items) {
+      if (item.kind() == ItemKind::End) continue;
+      for_each_exit(start_under(item.guard()),
+                    [&](ExprId guard) { found.residual.emplace_back(item.begin, item.end, item.kind(), guard); });
+    }
+  }
   const ByteSet first = machine_.first(state);
   std::uint64_t first_groups = 0;
   for (unsigned b = 0; b < 256; ++b) {
     if (first.contains(static_cast<std::uint8_t>(b)))
       first_groups |= std::uint64_t{1} << byte_group(static_cast<std::uint8_t>(b));
   }
-  const bool at_root = !items.empty() && items[0] == Item{0, 0, 0};
+  const bool at_root = !items.empty() && items[0] == Item(0, 0, ItemKind::Pop, kNothing);
   for (const Item& item : items) {
     if (give_way && machine_.waited_for()) return false;
-    if ((trie_[item.begin].groups_below & first_groups) == 0) continue;
+    if (item.kind() == ItemKind::End || (trie_[item.begin].groups_below & first_groups) == 0) continue;
+    const PositionId start = start_under(item.guard());
     if (item.end == 0) {
       const std::uint32_t stop = trie_[item.begin].end;
       for (std::uint32_t c = item.begin + 1; c < stop; c = trie_[c].end) {
@@ -346,7 +427,7 @@ bool MaskAutomaton::compute(ExprId q, ResidualId residual, bool give_way, Visit&
     }
     for (unsigned b = 0; b < 256; ++b) {
       if (!first.contains(static_cast<std::uint8_t>(b))) continue;
-      if (item.boundary && b >= 0x80 && b < 0xC0) continue;  // inside a code point
+      if (item.kind() == ItemKind::PopBetweenCodePoints && b >= 0x80 && b < 0xC0) continue;  // inside a code point
       const auto nodes = trie_.by_byte(static_cast<std::uint8_t>(b));
       const PositionId p = next(start, static_cast<std::uint8_t>(b));
       for (auto it = std::upper_bound(nodes.begin(), nodes.end(), item.begin); it != nodes.end() && *it < item.end;

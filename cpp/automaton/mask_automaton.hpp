@@ -20,6 +20,13 @@
 // without visiting it; likewise when it is well-formed UTF-8 and the position returns to itself after every
 // code point it has. That is what makes "inside a string" cost thousands of nodes instead of 267,450.
 //
+// Where the walk would pop under a guard, the item of the residual says which: visit(r, N) starts there in r under it.
+//
+// On a careful machine (expression/ends.hpp) a position may be one that can be completed only under guards. Whether the
+// tokens that end there are taken then depends on the old stack, so they are left in the residual as ends: at the next
+// frame r they are taken when r can be completed under the guard without one, left under the guards that it ends with,
+// or dropped. At the bottom of the stack, kNothing in place of a frame, they are taken.
+//
 // Residuals hold single nodes and whole subtrees ("every node below here", optionally "at code point
 // boundaries only"), so they stay small where a loop may end anywhere.
 //
@@ -59,6 +66,7 @@ class MaskAutomaton {
  public:
   MaskAutomaton(Machine& machine, const Vocabulary& vocabulary, std::size_t max_bytes, std::uint32_t generation);
 
+  // q is kNothing where a residual is left at the bottom of the stack, which matters on a careful machine only.
   Visit visit(ExprId q, ResidualId residual);
   // The entry when it is there; never computes.
   bool known(ExprId q, ResidualId residual, Visit& out) const;
@@ -75,11 +83,14 @@ class MaskAutomaton {
     Visit visit;
   };
   std::vector<Entry> entries_of(const std::unordered_set<ExprId>& states) const;
+  void add_guards(ResidualId residual, std::vector<ExprId>& out) const;
   void write(std::span<const Entry> entries, const std::unordered_map<ExprId, std::uint32_t>& terms,
              ByteWriter& out) const;
   void read(std::span<const ExprId> terms, ByteReader& in);
 
   SetId unite(SetId x, SetId y);
+  // The tokens that token literals admit.
+  SetId literals(std::span<const TokenRef> refs);
   const TokenSet& set(SetId id) const { return sets_[id]; }
 
   std::size_t entries() const { return visits_.size(); }
@@ -89,11 +100,18 @@ class MaskAutomaton {
   std::uint32_t generation() const { return generation_; }
 
  private:
-  // A trie node, or a whole subtree.
+  // Where an old frame is popped: at a trie node, or at every node of a subtree; or what ends there (see above).
+  enum class ItemKind : std::uint32_t { Pop, PopBetweenCodePoints, End };
   struct Item {
+    Item(std::uint32_t node, std::uint32_t subtree_end, ItemKind kind, ExprId guard)
+        : begin(node), end(subtree_end), how(guard << 2 | static_cast<std::uint32_t>(kind)) {}
+
+    ItemKind kind() const { return static_cast<ItemKind>(how & 3); }
+    ExprId guard() const { return how >> 2; }  // the old frame is popped under; kNothing: none
+
     std::uint32_t begin;
-    std::uint32_t end;       // 0: the node `begin` alone; else the subtree [begin, end)
-    std::uint32_t boundary;  // of the subtree only nodes between code points (1) or all (0)
+    std::uint32_t end;  // 0: the node `begin` alone; else the subtree [begin, end)
+    std::uint32_t how;
     friend bool operator==(const Item&, const Item&) = default;
     friend auto operator<=>(const Item&, const Item&) = default;
   };
@@ -103,7 +121,9 @@ class MaskAutomaton {
   static constexpr PositionId kDeadPosition = 0;
   struct Position {
     StackId configuration = kBottom;
-    bool pops = false;             // may need an old frame here
+    bool pops = false;             // may need an old frame here, under no guard
+    std::vector<ExprId> guards;    // under which it may, when it may not without one
+    std::vector<ExprId> ends;      // guards under which alone what is here can be completed; empty: under none
     std::vector<PositionId> next;  // by byte; kUnknownPosition when not computed, empty until first used
     // Groups of bytes (byte_group): those asked about so far, and of them those all of whose bytes lead
     // back here. The same for multi-byte code points.
@@ -120,6 +140,7 @@ class MaskAutomaton {
     Residual residual;
   };
 
+  void settle_ends(ExprId q, const Residual& items, Found& found);
   bool compute(ExprId q, ResidualId residual, bool give_way, Visit& out);
   void keep(ExprId q, ResidualId residual, Visit visit);
   bool walk(std::uint32_t node, PositionId at, bool give_way, Found& found);
@@ -129,11 +150,14 @@ class MaskAutomaton {
   bool loops_on_code_points(PositionId p);
   SetId intern(std::span<const std::uint32_t> bitmap);
   SetId intern(std::span<const std::uint32_t> bitmap, std::uint32_t count);
+  void admit(const TokenRef& literal);  // into bitmap_
   SetId intern(TokenSet::Form form, std::vector<std::uint32_t> data, std::uint32_t count);
   SetId set_of(Found& found, ExprId q, bool at_root);
   ResidualId intern(Residual residual);
+  template <typename F>
+  void for_each_exit(PositionId p, F&& visit) const;
   SetId read_set(ByteReader& in);
-  ResidualId read_residual(ByteReader& in);
+  ResidualId read_residual(std::span<const ExprId> terms, ByteReader& in);
 
   Machine& machine_;
   const TokenTrie& trie_;

@@ -1,8 +1,8 @@
 // The entries of a MaskAutomaton as bytes: the token sets and residuals they refer to, then the entries.
 //
 // Sets and residuals are numbered as in the automaton: the empty one and the end tokens, nothing and the root have
-// their constants, those written follow. Of a residual's item only the trie node and whether it is a subtree are
-// written; the rest follows from the vocabulary's trie.
+// their constants, those written follow. Of a residual's item only the trie node, whether it is a
+// subtree or an end, and the guard are written; the rest follows from the vocabulary's trie.
 #include <algorithm>
 #include <bit>
 #include <unordered_map>
@@ -14,8 +14,16 @@ namespace glr {
 namespace {
 
 constexpr std::uint64_t kHighGroups = std::uint64_t{0xF} << 60;  // bytes above 0x7F
+// Derivatives of terms as lowering makes them stay below; a file has no other way to make the machine recurse deeper.
+constexpr std::uint16_t kDeepestGuard = 4 * kMaxHeadDepth;
 
 }  // namespace
+
+void MaskAutomaton::add_guards(ResidualId residual, std::vector<ExprId>& out) const {
+  for (const Item& item : residuals_[residual]) {
+    if (item.guard() != kNothing) out.push_back(item.guard());
+  }
+}
 
 std::vector<MaskAutomaton::Entry> MaskAutomaton::entries_of(const std::unordered_set<ExprId>& states) const {
   std::vector<Entry> found;
@@ -56,7 +64,10 @@ void MaskAutomaton::write(std::span<const Entry> entries, const std::unordered_m
   out.count(residuals.size());
   for (ResidualId id : residuals) {
     out.count(residuals_[id].size());
-    for (const Item& item : residuals_[id]) out.u32(item.begin << 1 | (item.end != 0 ? 1 : 0));
+    for (const Item& item : residuals_[id]) {
+      out.u32(item.begin << 2 | (item.kind() == ItemKind::End ? 2 : 0) | (item.end != 0 ? 1 : 0));
+      out.u32(terms.at(item.guard()));
+    }
   }
   out.count(entries.size());
   for (const Entry& e : entries) {
@@ -95,17 +106,22 @@ SetId MaskAutomaton::read_set(ByteReader& in) {
   return intern(static_cast<TokenSet::Form>(form), std::move(data), count);
 }
 
-ResidualId MaskAutomaton::read_residual(ByteReader& in) {
+ResidualId MaskAutomaton::read_residual(std::span<const ExprId> terms, ByteReader& in) {
   Residual residual;
-  for (std::uint32_t n = in.count(4); n > 0; --n) {
+  for (std::uint32_t n = in.count(8); n > 0; --n) {
     const std::uint32_t value = in.u32();
-    const std::uint32_t node = value >> 1;
+    const std::uint32_t node = value >> 2;
     in.require(node < trie_.size(), "a residual is beyond the vocabulary's trie");
-    Item item{node, 0, 0};
-    if ((value & 1) != 0) {
-      item.end = trie_[node].end;
-      item.boundary = (trie_[node].groups_below & kHighGroups) != 0 ? 1 : 0;
-    }
+    const ExprId guard = terms[in.index(terms.size(), "a residual has no guard")];
+    const Expr& g = machine_.store()[guard];
+    in.require(!g.nullable && !g.lexemes && g.head_depth <= kDeepestGuard, "a guard is none");
+    const bool subtree = (value & 1) != 0;
+    ItemKind kind = ItemKind::Pop;
+    if ((value & 2) != 0)
+      kind = ItemKind::End;
+    else if (subtree && (trie_[node].groups_below & kHighGroups) != 0)
+      kind = ItemKind::PopBetweenCodePoints;
+    const Item item(node, subtree ? trie_[node].end : 0, kind, guard);
     in.require(residual.empty() || residual.back() < item, "a residual is not sorted");
     residual.push_back(item);
   }
@@ -116,7 +132,7 @@ void MaskAutomaton::read(std::span<const ExprId> terms, ByteReader& in) {
   std::vector<SetId> sets{kEmptySet, kEndSet};
   for (std::uint32_t n = in.count(5); n > 0; --n) sets.push_back(read_set(in));
   std::vector<ResidualId> residuals{kNoResidual, kRootResidual};
-  for (std::uint32_t n = in.count(4); n > 0; --n) residuals.push_back(read_residual(in));
+  for (std::uint32_t n = in.count(4); n > 0; --n) residuals.push_back(read_residual(terms, in));
   for (std::uint32_t n = in.count(16); n > 0; --n) {
     const ExprId state = terms[in.index(terms.size(), "an entry is of no state")];
     const ResidualId residual = residuals[in.index(residuals.size(), "an entry is of no residual")];

@@ -174,7 +174,7 @@ StackId Stack::list(std::vector<StackId>& members, StackId rest) {
 // stacks: an included one that is missed costs a list member, nothing else.
 void Stack::drop_included(std::vector<StackId>& members, StackId& rest) {
   for (std::size_t i = 0; i < members.size() && i < kIncluding; ++i) {
-    if (!is_frame(members[i]) || !machine_.nullable(frame(members[i]))) continue;
+    if (!is_frame(members[i]) || !machine_.nullable(frame(members[i])) || machine_.guarded(frame(members[i]))) continue;
     chain_.clear();
     chain_.push_back(below(members[i]));
     const auto included = [&](StackId s) { return std::find(chain_.begin(), chain_.end(), s) != chain_.end(); };
@@ -271,11 +271,69 @@ void Stack::heads(StackId id, Heads& out) const {
 // --- steps --------------------------------------------------------------------------------------------
 
 void Stack::add(Heads& heads, ExprId state, StackId tail) {
-  while (state == kEmpty && is_frame(tail)) {
-    state = frame(tail);
+  while (is_frame(tail)) {
+    ExprId guard = kNothing;
+    if (machine_.guarded(state)) {
+      const Expr& e = machine_.store()[state];
+      if (e.kind != ExprKind::Guarded || e.b != kEmpty) break;
+      guard = e.a;
+    } else if (state != kEmpty) {
+      break;
+    }
+    state = machine_.under(guard, frame(tail));
     tail = below(tail);
   }
+  if (machine_.careful() && !alive(state, tail)) return;
   join(heads, state, without_leading(machine_.store()[state].trailing_star, tail));
+}
+
+// Follows completions of the state and of what is below, guard by guard. `at_bottom(guard)` gets those that reach the
+// bottom and says whether to go on. `freely`: an end without a guard counts as one at the bottom, since every stack can
+// be completed from there.
+template <typename Bottom>
+void Stack::descend(ExprId state, StackId tail, bool freely, Bottom&& at_bottom) {
+  struct Place {
+    StackId stack;
+    ExprId guard;
+    bool operator==(const Place&) const = default;
+  };
+  std::vector<Place> todo;
+  const auto reach = [&](StackId stack, ExprId guard) {
+    const Place place{stack, guard};
+    if (std::find(todo.begin(), todo.end(), place) == todo.end()) todo.push_back(place);
+  };
+  for (ExprId guard : machine_.ends(state)) reach(tail, guard);
+  for (std::size_t i = 0; i < todo.size(); ++i) {
+    const auto [stack, guard] = todo[i];
+    if (stack == kBottom || (freely && guard == kNothing)) {
+      if (!at_bottom(guard)) return;
+    } else if (is_list(stack)) {
+      reach(first(stack), guard);
+      reach(rest(stack), guard);
+    } else {
+      for (ExprId end : machine_.ends(machine_.under(guard, frame(stack)))) reach(below(stack), end);
+    }
+  }
+}
+
+bool Stack::alive(ExprId state, StackId tail) {
+  bool found = false;
+  descend(state, tail, true, [&](ExprId) {
+    found = true;
+    return false;
+  });
+  return found;
+}
+
+std::vector<ExprId> Stack::ends(ExprId state, StackId tail) {
+  std::vector<ExprId> found;
+  descend(state, tail, false, [&](ExprId guard) {
+    if (guard == kNothing) found.clear();
+    found.push_back(guard);
+    return guard != kNothing;
+  });
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 void Stack::join(Heads& heads, ExprId state, StackId tail) {
@@ -295,15 +353,18 @@ void Stack::run(Transition t, StackId tail, Heads& out) {
   std::vector<StackId> tails(program.vertices, kNone);
   tails[0] = tail;
   for (const Push& p : program.pushes) {
+    if (machine_.careful() && (tails[p.parent] == kNone || !alive(p.frame, tails[p.parent]))) continue;
     const StackId pushed = push(p.frame, tails[p.parent]);
     StackId& joined = tails[p.vertex];
     joined = joined == kNone ? pushed : unite(joined, pushed);
   }
-  for (const Target& target : program.targets) add(out, target.state, tails[target.vertex]);
+  for (const Target& target : program.targets) {
+    if (tails[target.vertex] != kNone) add(out, target.state, tails[target.vertex]);
+  }
 }
 
-// The frames that pops from a state above `tail` make the state.
-void Stack::close_tail(StackId tail, Heads& out) {
+// The frames that pops from a state above `tail`, ending under `guard`, make the state.
+void Stack::close_tail(StackId tail, ExprId guard, Heads& out) {
   chain_.clear();
   chain_.push_back(tail);
   for (std::size_t i = 0; i < chain_.size(); ++i) {
@@ -318,20 +379,20 @@ void Stack::close_tail(StackId tail, Heads& out) {
       reach(below(s));
     }
     if (chain_.size() > kShortChain) {
-      for (const Head& h : closure(tail)) join(out, h.state, h.tail);
+      for (const Head& h : closure(tail, guard)) join(out, h.state, h.tail);
       return;
     }
   }
   const std::vector<StackId> reached = chain_;  // joining lists uses the scratch
   for (StackId s : reached) {
-    if (is_frame(s)) join(out, frame(s), below(s));
+    if (is_frame(s)) join(out, machine_.under(guard, frame(s)), below(s));
   }
 }
 
 // The same for a long chain, remembered for every stack on the way.
-const Heads& Stack::closure(StackId tail) {
+const Heads& Stack::closure(StackId tail, ExprId guard) {
   std::vector<StackId> todo{tail};
-  const auto known = [&](StackId s) { return closures_.find(TailMemo<Heads>::key(s, 0)); };
+  const auto known = [&](StackId s) { return closures_.find(TailMemo<Heads>::key(s, guard)); };
   while (true) {
     const StackId s = todo.back();
     if (const Heads* done = known(s)) {
@@ -355,21 +416,22 @@ const Heads& Stack::closure(StackId tail) {
     }
     if (!ready) continue;
     Heads found;
-    if (is_frame(s)) found.push_back({frame(s), below(s)});
+    if (is_frame(s)) found.push_back({machine_.under(guard, frame(s)), below(s)});
     for (StackId p : parts) {
       if (p == kNone) continue;
       for (const Head& h : *known(p)) join(found, h.state, h.tail);
     }
     retain(s);
     for (const Head& h : found) retain(h.tail);
-    closures_.young.emplace(TailMemo<Heads>::key(s, 0), std::move(found));
+    closures_.young.emplace(TailMemo<Heads>::key(s, guard), std::move(found));
   }
 }
 
 void Stack::close(const Heads& in, Heads& out) {
   out = in;
   for (const Head& h : in) {
-    if (h.tail != kBottom && machine_.nullable(h.state)) close_tail(h.tail, out);
+    if (h.tail == kBottom) continue;
+    machine_.for_each_exit(h.state, [&](ExprId guard) { close_tail(h.tail, guard, out); });
   }
 }
 

@@ -19,6 +19,13 @@
 // Heads of one state are joined into one before they step, so a step adds at most one stack per state and frame of the
 // grammar, however ambiguous it is (without that, their number can double with every byte).
 //
+// Guards (expression/machine.hpp) belong to states: a frame has none, and where a state ends under one, the frame below
+// becomes a state under it, as do the frames below that one while they may be empty. At the bottom nothing follows, so
+// an end is an end whatever the guard. A guarded state does not include what is below it, which may be taken freely.
+//
+// A careful machine (expression/ends.hpp) has states that cannot be completed on the stack they are on. No such head or
+// frame is made: every stack can be completed, from above without a guard.
+//
 // Cost: push and unite of a new top are O(1) expected; unite is linear in the part by which two lists differ;
 // step is linear in the closed heads. The closure of a long chain of nullable frames is memoised node by node,
 // so that only what is new on top is read.
@@ -80,8 +87,14 @@ class Stack {
   // The heads after one byte; after one token by a token literal. `out` is replaced.
   void step(const Heads& in, std::uint8_t byte, Heads& out);
   void token_step(const Heads& in, std::int32_t token, bool text_token, Heads& out);
+  // The token literals that can come next in a state; frames below are not looked at.
+  void first_tokens(ExprId state, std::vector<TokenRef>& out) { machine_.first_tokens(state, out); }
   // The heads with nothing left to do in their state taken off: state and stack of each are canonical.
   void add(Heads& heads, ExprId state, StackId tail);
+
+  // Of a careful machine: the guards under which the state, and then what is below it, can be completed down to the
+  // bottom. Of these, sorted, at most kNothing when that is one of them.
+  std::vector<ExprId> ends(ExprId state, StackId tail);
 
   // Whether all that is left may be empty.
   bool accepts(StackId id) const { return nodes_[id].accepts; }
@@ -143,10 +156,13 @@ class Stack {
   void drop_included(std::vector<StackId>& members, StackId& rest);
 
   StackId without_leading(ExprId star, StackId tail);
+  bool alive(ExprId state, StackId tail);
+  template <typename Bottom>
+  void descend(ExprId state, StackId tail, bool freely, Bottom&& at_bottom);
   void join(Heads& heads, ExprId state, StackId tail);
   void run(Transition t, StackId tail, Heads& out);
-  void close_tail(StackId tail, Heads& out);
-  const Heads& closure(StackId tail);
+  void close_tail(StackId tail, ExprId guard, Heads& out);
+  const Heads& closure(StackId tail, ExprId guard);
   template <typename V>
   static void rotate(TailMemo<V>& memo);
 

@@ -238,7 +238,8 @@ void choose_calls(Rules& rules) {
     }
   }
   Rewriter rewrite(t, [&](ExprId id, ExprId rebuilt) {
-    const Expr& e = t[id];
+    const Expr e = t[id];
+    if (e.kind == ExprKind::Longest && t[rebuilt].kind == ExprKind::Longest) return lexeme(t, t[rebuilt].a);
     return e.kind == ExprKind::Call && substituted[e.a] ? rules.bodies[e.a] : rebuilt;
   });
   for (const auto& group : components(edges)) {  // callees first
@@ -260,7 +261,7 @@ void choose_calls(Rules& rules) {
         if (fresh) it->second = rules.add(unit);
         return t.concat(t.call(it->second), rest.b);
       },
-      Descend::OutsideBooleans);
+      Descend::OutsideOperators);
   const std::size_t count = rules.bodies.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (!substituted[r]) {

@@ -59,6 +59,7 @@ std::size_t ExpressionStore::bytes() const {
 std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
   switch (e.kind) {
     case ExprKind::Concat:
+    case ExprKind::Guarded:
       return {&e.a, 2};
     case ExprKind::Alternation:
     case ExprKind::And:
@@ -67,6 +68,7 @@ std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
     case ExprKind::Repeat:
     case ExprKind::Endless:
     case ExprKind::Not:
+    case ExprKind::Longest:
       return {&e.a, 1};
     case ExprKind::Members:
       return member_tables_[e.min].operands;
@@ -109,7 +111,8 @@ ExprId ExpressionStore::intern(Expr e) {
   }
   describe(e);
   const auto id = static_cast<ExprId>(terms_.size());
-  e.trailing_star = e.kind == ExprKind::Star ? id : e.kind == ExprKind::Concat ? terms_[e.b].trailing_star : kNothing;
+  const bool rest = e.kind == ExprKind::Concat || e.kind == ExprKind::Guarded;
+  e.trailing_star = e.kind == ExprKind::Star ? id : rest ? terms_[e.b].trailing_star : kNothing;
   terms_.push_back(e);
   term_index_.emplace(h, id);
   return id;
@@ -121,11 +124,15 @@ void ExpressionStore::describe(Expr& e) const {
   // The counters of members are relaxed when their turn comes.
   const bool members = e.kind == ExprKind::Members || e.kind == ExprKind::Remaining;
   e.boolean = boolean;
+  e.guarded = e.kind == ExprKind::Guarded;
+  e.lexemes = e.guarded || e.kind == ExprKind::Longest;
   for (ExprId operand : operands(e)) {
     const Expr& x = terms_[operand];
     e.counted = e.counted || (x.counted && !boolean && !members);
     e.calls = e.calls || x.calls;
     e.boolean = e.boolean || x.boolean;
+    e.guarded = e.guarded || (x.guarded && e.kind == ExprKind::Alternation);
+    e.lexemes = e.lexemes || x.lexemes;
   }
   switch (e.kind) {
     case ExprKind::Nothing:
@@ -148,6 +155,14 @@ void ExpressionStore::describe(Expr& e) const {
       e.size = add_sizes(x.size, y.size);
       break;
     }
+    case ExprKind::Guarded: {
+      const Expr& x = terms_[e.a];
+      const Expr& y = terms_[e.b];
+      e.nullable = y.nullable;
+      e.head_depth = deeper(std::max(x.head_depth, y.head_depth));
+      e.size = add_sizes(x.size, y.size);
+      break;
+    }
     case ExprKind::Alternation:
     case ExprKind::And:
       e.nullable = e.kind == ExprKind::And;
@@ -162,7 +177,8 @@ void ExpressionStore::describe(Expr& e) const {
     case ExprKind::Star:
     case ExprKind::Repeat:
     case ExprKind::Endless:
-    case ExprKind::Not: {
+    case ExprKind::Not:
+    case ExprKind::Longest: {
       const Expr& x = terms_[e.a];
       const bool repeat = e.kind == ExprKind::Repeat;
       e.nullable = e.kind == ExprKind::Star || (repeat && e.min == 0) || (e.kind == ExprKind::Not && !x.nullable);
@@ -215,6 +231,12 @@ ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
   if (head == kNothing || rest == kNothing) return kNothing;
   if (head == kEmpty) return rest;
   if (rest == kEmpty) return head;
+  if (terms_[head].kind == ExprKind::Guarded) return guarded(terms_[head].a, concat(terms_[head].b, rest));
+  if (terms_[head].guarded) {
+    std::vector<ExprId> members = alternatives(head);
+    for (ExprId& m : members) m = concat(m, rest);
+    return alternation(std::move(members));
+  }
   // (h1 h2 ... hn) rest = h1 (h2 (... (hn rest))): the spine is rebuilt from its end.
   std::vector<ExprId> spine;
   ExprId last = head;
@@ -503,6 +525,22 @@ ExprId ExpressionStore::complement(ExprId x) {
   return intern({.kind = ExprKind::Not, .a = x});
 }
 
+ExprId ExpressionStore::longest(ExprId x) {
+  // A single byte has no longer reading.
+  if (x == kNothing || terms_[x].kind == ExprKind::Bytes) return x;
+  return intern({.kind = ExprKind::Longest, .a = x});
+}
+
+ExprId ExpressionStore::guarded(ExprId guard, ExprId e) {
+  if (guard == kNothing || e == kNothing) return e;
+  const Expr& x = terms_[e];
+  if (x.kind == ExprKind::Guarded) return guarded(alternation(guard, x.a), x.b);
+  if (!x.guarded) return intern({.kind = ExprKind::Guarded, .a = guard, .b = e});
+  std::vector<ExprId> members = alternatives(e);
+  for (ExprId& m : members) m = guarded(guard, m);
+  return alternation(std::move(members));
+}
+
 ExprId ExpressionStore::restore(ExprKind kind, std::vector<ExprId> list, std::uint32_t min, std::uint32_t max) {
   const auto is = [&](ExprId id, ExprKind k) { return terms_[id].kind == k; };
   const auto loops = [&] { return list.size() == 1 && list[0] > kEmpty && !terms_[list[0]].nullable; };
@@ -516,6 +554,13 @@ ExprId ExpressionStore::restore(ExprKind kind, std::vector<ExprId> list, std::ui
     case ExprKind::Repeat:
       if (!loops() || min > max || max < 2 || (max == kNoMax && min < 2) || min == kNoMax) return kNothing;
       return intern({.kind = kind, .a = list[0], .min = min, .max = max});
+    case ExprKind::Longest:
+      return loops() && !is(list[0], ExprKind::Bytes) ? intern({.kind = kind, .a = list[0]}) : kNothing;
+    case ExprKind::Guarded:
+      if (list.size() != 2 || list[0] <= kEmpty || terms_[list[0]].nullable || list[1] == kNothing ||
+          terms_[list[1]].guarded)
+        return kNothing;
+      return intern({.kind = kind, .a = list[0], .b = list[1]});
     case ExprKind::Not:
       if (list.size() != 1 || list[0] == kNothing || list[0] == kAnything || is(list[0], kind)) return kNothing;
       return intern({.kind = kind, .a = list[0]});

@@ -13,6 +13,12 @@
 //   - the operands of an intersection or a complement are regular: a call in one of them is of a rule that is not
 //     recursive or right-linear, so its derivatives are found by going on in the body, with no frame;
 //   - an intersection or a complement may stand for no text at all; Machine keeps such terms out of states and frames;
+//   - Longest(t) is one lexeme: t is regular and not nullable. Whether a lexeme may end where it does depends on the
+//     text after it. So for everything that rewrites rules it is opaque, a symbol that is never empty, and it does not
+//     occur in the operands of an intersection or a complement;
+//   - Guarded(g, e) is what such a lexeme leaves behind: g is regular and not nullable, "no beginning" means of the
+//     text of e and of all that comes after e. It stands at the top of a state or as a member of its topmost
+//     alternation, never in a rule or a frame; e has no guard itself;
 //   - the first factor of a concatenation is neither a concatenation nor empty;
 //   - head_depth is at most about kMaxHeadDepth for lowered terms, so the functions that follow the first
 //     factors of a term may recurse.
@@ -55,6 +61,8 @@ enum class ExprKind : std::uint8_t {
   Members,      // all of member table min, in any order (members.hpp)
   Remaining,    // of the members a those that state min leaves; b: what is left of a name, or kNothing after a member
   Mark,         // in the names of members: that of member a ends here
+  Longest,      // what is left of one lexeme: a text of a that cannot be made longer by what follows it (see below)
+  Guarded,      // the texts of b, provided that no beginning of the text from here on is a text of guard a
 };
 
 struct ByteSet {
@@ -80,6 +88,8 @@ struct Expr {
   bool counted = false;  // contains a repetition with a bound above kSmallBound
   bool calls = false;    // contains a call
   bool boolean = false;  // contains an intersection or a complement
+  bool guarded = false;  // a guarded term, or an alternation with one
+  bool lexemes = false;  // contains a lexeme or a guard
   std::uint16_t head_depth = 0;
   std::uint32_t size = 1;  // factors in the tree the term stands for, saturating
   std::uint32_t a = 0;
@@ -128,6 +138,9 @@ class ExpressionStore {
   // keeps the derivatives of recursive operands finite (they become alternations of intersections, Antimirov 1996).
   ExprId intersection(std::vector<ExprId> members);
   ExprId complement(ExprId x);
+  ExprId longest(ExprId x);  // x: not nullable
+  // The condition is added to what e has of its own.
+  ExprId guarded(ExprId guard, ExprId e);
 
   // Members in any order (members.hpp). Ways without a text are dropped; kNothing when no text is left.
   ExprId members(MemberTable table);

@@ -70,6 +70,7 @@ class Splitter {
       }
       case ExprKind::And:
       case ExprKind::Not:
+      case ExprKind::Longest:
         throw GrammarError("a rule refers to itself at the beginning of an operand of an intersection or a complement",
                            0, 0, "a rule that is recursive there reads something before it comes to itself");
       case ExprKind::Members:

@@ -162,6 +162,10 @@ ExprId TermCopier::copy(ExprId id) {
     }
     case ExprKind::Remaining:
       break;  // made on the way, in machines alone
+    case ExprKind::Longest:
+      return to_.longest(done_.at(e.a));
+    case ExprKind::Guarded:
+      return to_.guarded(done_.at(e.a), done_.at(e.b));
   }
   return kNothing;
 }

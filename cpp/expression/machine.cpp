@@ -18,7 +18,7 @@ constexpr std::size_t kMostSearched = 32'768;  // terms looked at to find out wh
 
 }  // namespace
 
-Machine::Machine() {
+Machine::Machine(bool careful) : careful_(careful), ends_(*this) {
   intern(Partition{});
   states_.resize(store_.size());
 }
@@ -29,7 +29,8 @@ std::size_t Machine::bytes() const {
          rules_.capacity() * sizeof(Rule) +
          (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size() +
           derivatives_.size() + empty_.size() + frames_.size()) *
-             64;
+             64 +
+         under_.bytes();
 }
 
 // --- byte classes ---------------------------------------------------------------------------------
@@ -91,12 +92,14 @@ std::uint32_t Machine::partition(ExprId id) {
     case ExprKind::Repeat:
     case ExprKind::Endless:
     case ExprKind::Not:
+    case ExprKind::Longest:
       return partition(e.a);
     case ExprKind::Concat:
       if (!store_[e.a].nullable) return partition(e.a);
       break;
     case ExprKind::Alternation:
     case ExprKind::And:
+    case ExprKind::Guarded:
       break;
     case ExprKind::Remaining:
       return partition(store_.member_heads(e)[0]);
@@ -132,7 +135,7 @@ Machine::Row* Machine::row(ExprId q) {
 
 void Machine::append(const Local& inner, ExprId rest, Local& out) {
   for (ExprId p : inner.plain) out.plain.push_back(store_.concat(p, rest));
-  for (const auto& [rule, follow] : inner.calls) out.calls.emplace_back(rule, store_.concat(follow, rest));
+  for (const Call& c : inner.calls) out.calls.push_back({c.rule, store_.concat(c.follow, rest), c.guard});
 }
 
 // Recurses on first factors only: bounded by head_depth. Calls in operands of intersections add to that.
@@ -149,7 +152,7 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
     Depth& operator=(const Depth&) = delete;
     unsigned& depth;
   };
-  const Depth guard(depth_);
+  const Depth deeper(depth_);
   const Expr e = store_[id];
   switch (e.kind) {
     case ExprKind::Nothing:
@@ -167,7 +170,8 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
     }
     case ExprKind::Call: {
       const Rule& rule = rules_[e.a];
-      if (symbol.token < 0 ? rule.first.contains(symbol.byte) : rule.token_first) out.calls.emplace_back(e.a, kEmpty);
+      if (symbol.token < 0 ? rule.first.contains(symbol.byte) : rule.token_first)
+        out.calls.push_back({e.a, kEmpty, kNothing});
       return;
     }
     case ExprKind::Alternation:
@@ -224,7 +228,70 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
       if (after != kNothing) out.plain.push_back(after);
       return;
     }
+    case ExprKind::Longest: {
+      if (symbol.token >= 0) return;
+      const ExprId after = derivative(e.a, symbol);
+      const ExprId more = proper(after);
+      if (more != kNothing) out.plain.push_back(store_.longest(more));
+      if (store_[after].nullable) out.plain.push_back(store_.guarded(more, kEmpty));
+      return;
+    }
+    case ExprKind::Guarded: {
+      if (symbol.token >= 0) return local(e.b, symbol, out, operand);
+      const ExprId after = derivative(e.a, symbol);
+      if (store_[after].nullable) return;  // a longer reading is complete
+      const ExprId guard = proper(after);
+      Local inner;
+      local(e.b, symbol, inner, operand);
+      for (ExprId p : inner.plain) out.plain.push_back(store_.guarded(guard, p));
+      for (const Call& c : inner.calls) out.calls.push_back({c.rule, c.follow, guard});
+      return;
+    }
   }
+}
+
+ExprId Machine::proper(ExprId operand) {
+  std::vector<ExprId> members = store_.alternatives(store_.nonempty(operand));
+  std::erase_if(members, [&](ExprId m) { return empty(m); });
+  return store_.alternation(std::move(members));
+}
+
+ExprId Machine::state_of(std::vector<ExprId> alternatives) {
+  if (std::ranges::none_of(alternatives, [&](ExprId a) { return store_[a].guarded; }))
+    return store_.alternation(std::move(alternatives));
+  std::vector<ExprId> free;
+  std::map<ExprId, std::vector<ExprId>> under;
+  for (ExprId a : alternatives) {
+    for (ExprId m : store_.alternatives(a)) {
+      const Expr e = store_[m];
+      if (e.kind != ExprKind::Guarded) {
+        free.push_back(m);
+        continue;
+      }
+      const ByteSet kept_off = first(e.a);
+      for (ExprId x : store_.alternatives(e.b)) {
+        const bool matters = store_[x].nullable || first(x).intersects(kept_off);
+        (matters ? under[e.a] : free).push_back(x);
+      }
+    }
+  }
+  std::vector<ExprId> members = store_.alternatives(store_.alternation(std::move(free)));  // ascending
+  const std::vector<ExprId> said = members;
+  for (auto& [guard, list] : under) {
+    std::erase_if(list, [&](ExprId x) { return std::ranges::binary_search(said, x); });
+    members.push_back(store_.guarded(guard, store_.alternation(std::move(list))));
+  }
+  return store_.alternation(std::move(members));
+}
+
+ExprId Machine::add_guard(ExprId guard, ExprId q) {
+  const auto lock = lock_now();
+  const std::uint64_t key = std::uint64_t{guard} << 32 | q;
+  if (const std::uint64_t known = under_.find(key); known != ConcurrentMap::kMissing) return static_cast<ExprId>(known);
+  const ExprId state = state_of({store_.guarded(guard, q)});
+  if (states_.size() < store_.size()) states_.resize(store_.size());
+  under_.insert(key, state);
+  return state;
 }
 
 ExprId Machine::derivative(ExprId id, const Symbol& symbol) {
@@ -235,11 +302,11 @@ ExprId Machine::derivative(ExprId id, const Symbol& symbol) {
   Local found;
   local(id, symbol, found, true);
   while (!found.calls.empty()) {  // ends, since the left-corner graph has no cycle
-    const auto [rule, follow] = found.calls.back();
+    const Call call = found.calls.back();
     found.calls.pop_back();
     Local inside;
-    local(rules_[rule].body, symbol, inside, true);
-    append(inside, follow, found);
+    local(rules_[call.rule].body, symbol, inside, true);
+    append(inside, call.follow, found);
   }
   const ExprId d = store_.alternation(std::move(found.plain));
   derivatives_.emplace(key, d);
@@ -290,30 +357,34 @@ bool Machine::empty(ExprId root) {
 }
 
 Transition Machine::derive(ExprId q, const Symbol& symbol) {
-  // Vertices are made callers first. `incoming` of a rule gathers (frame, parent) until its turn; rules with
-  // the same incoming pushes have the same stack and share a vertex, so that their targets merge.
+  // Vertices are made callers first. `incoming` of a rule, entered under a guard or none, gathers (frame, parent) until
+  // its turn; rules with the same incoming pushes have the same stack and share a vertex, so that their targets merge.
+  using Entered = std::pair<std::uint32_t, ExprId>;  // rule, guard
   using Incoming = std::vector<std::pair<ExprId, std::uint32_t>>;
-  std::map<std::uint32_t, Incoming> incoming;
-  std::priority_queue<std::pair<std::uint32_t, std::uint32_t>> turn;  // (left-corner depth, rule)
+  std::map<Entered, Incoming> incoming;
+  std::priority_queue<std::pair<std::uint32_t, Entered>> turn;  // left-corner depth first
   std::map<Incoming, std::uint32_t> vertex_of;
   std::vector<std::vector<ExprId>> plain(1);
   Program program;
 
-  const auto take = [&](const Local& found, std::uint32_t vertex) {
-    plain[vertex].insert(plain[vertex].end(), found.plain.begin(), found.plain.end());
-    for (const auto& [rule, follow] : found.calls) {
-      Incoming& in = incoming[rule];
-      if (in.empty()) turn.emplace(rules_[rule].depth, rule);
-      in.emplace_back(follow, vertex);
+  // `guard`: under which the rule was entered whose body has led here.
+  const auto take = [&](const Local& found, std::uint32_t vertex, ExprId guard) {
+    for (ExprId p : found.plain) plain[vertex].push_back(store_.guarded(guard, p));
+    for (const Call& c : found.calls) {
+      const Entered entered(c.rule, guard == kNothing ? c.guard : guard);  // a body has no guard itself
+      Incoming& in = incoming[entered];
+      if (in.empty()) turn.emplace(rules_[c.rule].depth, entered);
+      in.emplace_back(c.follow, vertex);
     }
   };
   Local found;
   local(q, symbol, found);
-  take(found, 0);
+  take(found, 0, kNothing);
   while (!turn.empty()) {
-    const std::uint32_t rule = turn.top().second;
+    const Entered entered = turn.top().second;
+    const auto [rule, guard] = entered;
     turn.pop();
-    Incoming in = std::move(incoming[rule]);
+    Incoming in = std::move(incoming[entered]);
     std::sort(in.begin(), in.end());
     in.erase(std::unique(in.begin(), in.end()), in.end());
     // Frames on the same parent join: (follow1 | follow2) on top of it.
@@ -335,10 +406,10 @@ Transition Machine::derive(ExprId q, const Symbol& symbol) {
     }
     Local inside;
     local(rules_[rule].body, symbol, inside);
-    take(inside, vertex);
+    take(inside, vertex, guard);
   }
   for (std::uint32_t v = 0; v < program.vertices; ++v) {
-    const ExprId state = store_.alternation(std::move(plain[v]));
+    const ExprId state = state_of(std::move(plain[v]));
     if (state != kNothing) program.targets.push_back({state, v});
   }
   if (states_.size() < store_.size()) states_.resize(store_.size());
@@ -385,6 +456,17 @@ std::vector<Transition> Machine::transitions_of(ExprId q) {
   return found;
 }
 
+std::vector<Transition> Machine::all_transitions_of(ExprId q) {
+  std::vector<Transition> found = transitions_of(q);
+  std::vector<TokenRef> literals;
+  first_tokens(q, literals);
+  for (const TokenRef& t : literals) {
+    const std::int32_t token = t.negated ? (t.id == 0 ? 1 : 0) : t.id;
+    if (const Transition by = token_successor(q, token, true); by != kDead) found.push_back(by);
+  }
+  return found;
+}
+
 Transition Machine::token_successor(ExprId q, std::int32_t token, bool text_token) {
   const std::scoped_lock lock(mutex_);
   if (!starts_with_token(q)) return kDead;
@@ -406,7 +488,10 @@ ByteSet Machine::first(ExprId id) {
     case ExprKind::Star:
     case ExprKind::Repeat:
     case ExprKind::Endless:
+    case ExprKind::Longest:
       return first(e.a);
+    case ExprKind::Guarded:
+      return first(e.b);
     case ExprKind::Not: {
       // All bytes but those after which a text of the operand is certain, which is not worth knowing.
       ByteSet all;
@@ -479,6 +564,9 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
         todo.push_back(e.a);
         if (store_[e.a].nullable) todo.push_back(e.b);
         break;
+      case ExprKind::Guarded:
+        todo.push_back(e.b);
+        break;
       default:
         break;
     }
@@ -488,7 +576,7 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
 // --- counters --------------------------------------------------------------------------------------
 
 ExprId Machine::relax(ExprId q, std::uint32_t length) {
-  if (!store_[q].counted) return q;
+  if (!store_[q].counted || careful_) return q;
   const std::scoped_lock lock(mutex_);
   const auto key = [length](ExprId id) { return std::uint64_t{length} << 32 | id; };
   if (const auto it = relaxed_.find(key(q)); it != relaxed_.end()) return it->second;
@@ -510,6 +598,12 @@ ExprId Machine::relax(ExprId q, std::uint32_t length) {
         break;
       case ExprKind::Endless:
         r = store_.endless(relaxed(e.a));
+        break;
+      case ExprKind::Longest:
+        r = store_.longest(relaxed(e.a));
+        break;
+      case ExprKind::Guarded:
+        r = store_.guarded(relaxed(e.a), relaxed(e.b));
         break;
       case ExprKind::Repeat:
         if (e.min > length)

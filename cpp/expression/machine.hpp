@@ -12,6 +12,12 @@
 // many as it has paths. Left recursion was turned into loops before (lower.hpp), so that graph has no
 // cycle and rules can be taken in the order of their left-corner depth, callers first.
 //
+// Guards. Where a lexeme (ExprKind::Longest) may end, its longer readings stay behind as a guard: the state goes on as
+// Guarded(g, e), each byte advances g, and the state is gone once a text of g is complete. A guard passes on to what a
+// byte leads to, on whichever vertex, and to the frame that is popped where a guarded state ends; it is dropped as soon
+// as nothing that can follow has a text of g at its beginning. Frames below carry none. A whole token taken by a token
+// literal is no text, and ends every guard.
+//
 // States are determinised on demand: a row of successors by byte class, an entry of which is computed
 // once. Most transitions have one target and no push, and are kept as the target's id alone.
 //
@@ -27,6 +33,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "expression/ends.hpp"
 #include "expression/expression.hpp"
 #include "support/concurrent.hpp"
 
@@ -57,7 +64,9 @@ inline constexpr Transition kProgram = 0x80000000;  // flag; the rest is an inde
 
 class Machine {
  public:
-  Machine();
+  // `careful`: guards may leave states with nothing to go on with, so whoever makes states asks for their ends, and
+  // counters are not relaxed, since what is far away matters as well.
+  explicit Machine(bool careful = false);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -68,6 +77,29 @@ class Machine {
   const ExpressionStore& store() const { return store_; }
 
   bool nullable(ExprId q) const { return store_[q].nullable; }
+  bool guarded(ExprId q) const { return store_[q].guarded; }
+
+  // The guards under which a state may end: kNothing, and no other, when it may end without one. Lock-free.
+  template <typename F>
+  void for_each_exit(ExprId q, F&& visit) const {
+    if (!nullable(q)) return;
+    if (!guarded(q)) return visit(kNothing);
+    const Expr& e = store_[q];
+    const auto members = e.kind == ExprKind::Guarded ? std::span<const ExprId>(&q, 1) : store_.operands(e);
+    const auto may_end = [&](ExprId m, bool guard) { return nullable(m) && guarded(m) == guard; };
+    for (ExprId m : members) {
+      if (may_end(m, false)) return visit(kNothing);
+    }
+    for (ExprId m : members) {
+      if (may_end(m, true)) visit(ExprId{store_[m].a});
+    }
+  }
+  // A state under a guard (kNothing: none), in the form that states have. Lock-free when it is known.
+  ExprId under(ExprId guard, ExprId q) {
+    if (guard == kNothing) return q;
+    const std::uint64_t known = under_.find(std::uint64_t{guard} << 32 | q);
+    return known != ConcurrentMap::kMissing ? static_cast<ExprId>(known) : add_guard(guard, q);
+  }
 
   // The successor of a state by a byte. Lock-free when it is known.
   Transition successor(ExprId q, std::uint8_t byte) {
@@ -80,8 +112,17 @@ class Machine {
     return fill(q, byte);
   }
   const Program& program(Transition t) const { return programs_[t & ~kProgram]; }
+
+  bool careful() const { return careful_; }
+  // The guards under which a state can be completed (ends.hpp). Throws BudgetError.
+  const std::vector<ExprId>& ends(ExprId q) {
+    const std::scoped_lock lock(mutex_);
+    return ends_.of(q);
+  }
   // All transitions of a state by bytes, one for each class; dead ones left out.
   std::vector<Transition> transitions_of(ExprId q);
+  // These and those by token literals: for a negated one, some text token other than it stands for all.
+  std::vector<Transition> all_transitions_of(ExprId q);
 
   // Takes the mutex for somebody who is waited for. A background thread that holds it for long looks at
   // waited_for() and gives way.
@@ -128,6 +169,7 @@ class Machine {
   std::size_t bytes() const;
 
  private:
+  friend class StuckSearch;  // never_stuck.cpp: looks at derivatives without making states of them
   static constexpr Transition kUnknown = 0xFFFFFFFF;
 
   // Bytes that every derivative of a term treats alike share a class.
@@ -156,9 +198,14 @@ class Machine {
     bool text_token = false;
   };
   // The derivative of one term: what is left inside it, and the calls entered with what follows each.
+  struct Call {
+    std::uint32_t rule;
+    ExprId follow;
+    ExprId guard;  // under which the body goes on
+  };
   struct Local {
     std::vector<ExprId> plain;
-    std::vector<std::pair<std::uint32_t, ExprId>> calls;
+    std::vector<Call> calls;
   };
 
   Transition fill(ExprId q, std::uint8_t byte);
@@ -168,6 +215,11 @@ class Machine {
   // The derivative of an operand as one term: calls go on in the body.
   ExprId derivative(ExprId e, const Symbol& symbol);
   void append(const Local& inner, ExprId rest, Local& out);
+  ExprId add_guard(ExprId guard, ExprId q);
+  // The state whose alternatives these are: one guarded term a guard, of those alternatives that it matters to.
+  ExprId state_of(std::vector<ExprId> alternatives);
+  // The texts without the empty one; kNothing when there are none.
+  ExprId proper(ExprId operand);
   void head_rules(ExprId e, std::vector<std::uint32_t>& out) const;
   Row* row(ExprId q);
   std::uint32_t partition(ExprId e);
@@ -176,6 +228,8 @@ class Machine {
 
   mutable std::recursive_mutex mutex_;
   mutable std::atomic<int> waiting_{0};
+  bool careful_;
+  Ends ends_;
   ExpressionStore store_;
   ChunkedVector<State> states_;  // by expression id; grown together with the store
   std::vector<std::unique_ptr<Row>> row_storage_;
@@ -189,7 +243,8 @@ class Machine {
   std::unordered_map<std::uint64_t, ExprId> relaxed_;
   std::unordered_map<std::uint64_t, ExprId> derivatives_;  // of operands, by term and byte class
   std::unordered_map<ExprId, bool> empty_;
-  unsigned depth_ = 0;  // of local()
+  ConcurrentMap under_;  // guard << 32 | state -> state
+  unsigned depth_ = 0;   // of local()
   std::map<std::pair<ExprId, std::int32_t>, Transition> token_transitions_;
   std::map<std::vector<std::uint32_t>, Transition> program_index_;
   std::size_t rows_ = 0;

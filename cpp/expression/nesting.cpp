@@ -10,8 +10,8 @@
 //
 // This comes before rules are substituted in one another, so that brackets are counted as their author wrote them.
 //
-// O(levels times the terms of the rules that reach a cycle). Operands of intersections and complements are left as
-// they are: their recursion is right-linear, so nothing in it is between brackets.
+// O(levels times the terms of the rules that reach a cycle). Operands of intersections, complements and lexemes are
+// left as they are: their recursion is right-linear, so nothing in it is between brackets.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -98,7 +98,7 @@ class Levels {
     const auto without_empty = [&](ExprId body) {
       Rewriter drop(
           t, [&](ExprId, ExprId id) { return t[id].kind == ExprKind::Call && empty_[t[id].a] ? kNothing : id; },
-          Descend::OutsideBooleans);
+          Descend::OutsideOperators);
       return drop(body);
     };
     for (bool changed = true; std::exchange(changed, false);) {
@@ -129,7 +129,7 @@ class Levels {
   Readings rewrite(ExprId id) {
     ExpressionStore& t = rules_.terms;
     const Expr e = t[id];
-    if (!e.calls || e.kind == ExprKind::And || e.kind == ExprKind::Not) return {id, id, id, id};
+    if (!e.calls || is_operator(e)) return {id, id, id, id};
     Readings readings{};
     if (e.kind == ExprKind::Call) {
       if (!levelled_[e.a]) return {id, id, id, id};

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::uint32_t kLargestOperand = 1'000'000;  // factors; larger rules stay calls, which is as exact
 
-bool is_boolean(const Expr& e) { return e.kind == ExprKind::And || e.kind == ExprKind::Not; }
-
 std::span<const NodeId> parts(const Grammar& g, const Node& n) {
   switch (n.kind) {
     case NodeKind::RuleRef:
@@ -224,8 +222,8 @@ void drop_empty(Rules& rules) {
     if (t[body].head_depth < kMaxHeadDepth / 2 && t[body].size < kLargestOperand) inlined[group[0]] = body;
   }
   Rewriter in_operands(
-      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) ? substitute(id) : rebuilt; },
-      Descend::OutsideBooleans);
+      t, [&](ExprId id, ExprId rebuilt) { return is_operator(t[id]) ? substitute(id) : rebuilt; },
+      Descend::OutsideOperators);
   for (std::size_t r = 0; r < inlined.size(); ++r) {
     const ExprId body = in_operands(rules.bodies[r]);
     rules.bodies[r] = body;
@@ -235,16 +233,16 @@ void drop_empty(Rules& rules) {
   // A machine with the rules that operands still call.
   Machine machine;
   const std::scoped_lock lock(machine.mutex());
-  std::vector<ExprId> booleans;
+  std::vector<ExprId> operators;
   const auto collect = [&](ExprId id, ExprId rebuilt) {
-    if (is_boolean(t[id])) booleans.push_back(id);
+    if (is_operator(t[id])) operators.push_back(id);
     return rebuilt;
   };
-  Rewriter collector(t, collect, Descend::OutsideBooleans);
+  Rewriter collector(t, collect, Descend::OutsideOperators);
   for (ExprId body : std::vector<ExprId>(rules.bodies)) collector(body);
   collector(rules.root);
   std::vector<bool> called(rules.bodies.size());
-  std::vector<ExprId> todo = booleans;
+  std::vector<ExprId> todo = operators;
   std::vector<std::uint32_t> linked(rules.bodies.size());
   while (!todo.empty()) {
     const ExprId id = todo.back();
@@ -263,9 +261,10 @@ void drop_empty(Rules& rules) {
   }
   machine.define_rules(bodies);
 
+  const auto empty = [&](ExprId id) { return machine.empty(copy(t[id].kind == ExprKind::Longest ? t[id].a : id)); };
   Rewriter drop(
-      t, [&](ExprId id, ExprId rebuilt) { return is_boolean(t[id]) && machine.empty(copy(id)) ? kNothing : rebuilt; },
-      Descend::OutsideBooleans);
+      t, [&](ExprId id, ExprId rebuilt) { return is_operator(t[id]) && empty(id) ? kNothing : rebuilt; },
+      Descend::OutsideOperators);
   for (std::size_t r = 0; r < inlined.size(); ++r) {
     const ExprId body = drop(rules.bodies[r]);
     rules.bodies[r] = body;

@@ -42,6 +42,8 @@ void terms_of(const Grammar& grammar, const Vocabulary* vocabulary, Rules& out);
 // Whether the grammar has intersections or complements. Throws GrammarError when one of them, or a terminal, has an
 // operand that is not regular.
 bool check_operands(const Grammar& grammar);
+// The term of a terminal whose language is x, not nullable: x itself where nothing has a longer reading.
+ExprId lexeme(ExpressionStore& terms, ExprId x);
 void remove_left_recursion(Rules& rules);
 // For grammars with intersections or complements. Throws BudgetError when finding out takes too many derivatives.
 void drop_empty(Rules& rules);
@@ -66,11 +68,16 @@ std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, Ex
 // Strongly connected components of a graph, callees before callers.
 std::vector<std::vector<std::uint32_t>> components(const std::vector<std::vector<std::uint32_t>>& edges);
 
+// Whether the term's operands are languages and nothing more: no frames are made inside it.
+inline bool is_operator(const Expr& e) {
+  return e.kind == ExprKind::And || e.kind == ExprKind::Not || e.kind == ExprKind::Longest;
+}
+
 // Which terms a Rewriter looks into.
 enum class Descend : std::uint8_t {
   Everywhere,
-  OutsideBooleans,  // not into the operands of intersections and complements
-  Counted,          // only where there are counters
+  OutsideOperators,  // not into the operands of intersections, complements and lexemes
+  Counted,           // only where there are counters
 };
 
 // Rebuilds terms bottom up with some subterms replaced, each term once. `replace(id, rebuilt)` gets a term
@@ -91,10 +98,10 @@ class Rewriter {
       }
       bool ready = true;
       const Expr e = terms_[id];
-      const bool boolean = e.kind == ExprKind::And || e.kind == ExprKind::Not;
-      const bool leaf = descend_ == Descend::Counted ? !e.counted : descend_ == Descend::OutsideBooleans && boolean;
+      const bool leaf =
+          descend_ == Descend::Counted ? !e.counted : descend_ == Descend::OutsideOperators && is_operator(e);
       const auto operands = leaf ? std::span<const ExprId>() : terms_.operands(terms_[id]);
-      for (ExprId operand : std::vector<ExprId>(operands.begin(), operands.end())) {
+      for (ExprId operand : operands) {
         if (done_.contains(operand)) continue;
         path.push_back(operand);
         ready = false;
@@ -119,6 +126,10 @@ class Rewriter {
         return terms_.endless(done_.at(e.a));
       case ExprKind::Not:
         return terms_.complement(done_.at(e.a));
+      case ExprKind::Longest:
+        return terms_.longest(done_.at(e.a));
+      case ExprKind::Guarded:
+        return terms_.guarded(done_.at(e.a), done_.at(e.b));
       case ExprKind::Alternation:
       case ExprKind::And: {
         const auto list = terms_.operands(e);

@@ -115,7 +115,7 @@ std::vector<ExprId> read_terms(ExpressionStore& store, const RuleIndex& rules, B
   std::vector<ExprId> terms{kNothing, kEmpty};
   for (std::uint32_t n = in.count(6); n > 0; --n) {
     const std::uint8_t kind = in.u8();
-    in.require(kind <= static_cast<std::uint8_t>(ExprKind::Mark), "a term is of no known kind");
+    in.require(kind <= static_cast<std::uint8_t>(ExprKind::Guarded), "a term is of no known kind");
     ExprId id = kNothing;
     switch (static_cast<ExprKind>(kind)) {
       case ExprKind::Bytes: {

@@ -343,9 +343,12 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
       case NodeKind::Complement:
         e = t.complement(term[static_cast<std::size_t>(g.children(n)[0])]);
         break;
-      case NodeKind::Terminal:
-        e = term[static_cast<std::size_t>(g.children(n)[0])];
+      case NodeKind::Terminal: {
+        const ExprId x = term[static_cast<std::size_t>(g.children(n)[0])];
+        e = lexeme(t, t.nonempty(x));
+        if (t[x].nullable) e = t.optional(e);
         break;
+      }
       case NodeKind::Repeat:
         e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max);
         break;

@@ -15,7 +15,7 @@ namespace glr {
 
 class MaskReader {
  public:
-  MaskReader(Stack& stack, MaskAutomaton& masks) : stack_(stack), masks_(masks) {}
+  MaskReader(Stack& stack, MaskAutomaton& masks, bool careful) : stack_(stack), masks_(masks), careful_(careful) {}
 
   // Of a configuration; the end-of-generation tokens included when it accepts.
   SetId mask(StackId configuration);
@@ -23,6 +23,8 @@ class MaskReader {
   bool known(StackId configuration, SetId& out) const;
 
  private:
+  SetId literals(const Heads& heads);
+  SetId at_bottom(ResidualId residual);
   SetId tails(StackId tail, ResidualId residual);
   SetId tails_memo(StackId tail, ResidualId residual);
 
@@ -31,6 +33,7 @@ class MaskReader {
 
   Stack& stack_;
   MaskAutomaton& masks_;
+  bool careful_;  // the machine is
 };
 
 }  // namespace glr

@@ -56,7 +56,7 @@ struct Family {
       masks = engine->masks();
       stack.forget_masks();
     }
-    return MaskReader(stack, *masks);
+    return MaskReader(stack, *masks, engine->machine().careful());
   }
 
   std::mutex mutex;
@@ -143,17 +143,27 @@ struct Matcher::Impl {
     return taken;
   }
 
-  // What can come next: bytes, and whether a token literal can.
+  // What can come next: bytes, and whether a token literal can. Under guards, those of the bytes that lead on.
   ByteSet next_bytes(const Heads& heads, bool& tokens) const {
     Machine& machine = family->engine->machine();
     Heads closed;
     family->stack.close(heads, closed);
     ByteSet set;
+    bool guards = false;
     for (const Head& h : closed) {
       set.insert(machine.first(h.state));
       tokens = tokens || (constraint().token_literals && machine.starts_with_token(h.state));
+      guards = guards || machine.guarded(h.state);
     }
-    return set;
+    if (!guards && !machine.careful()) return set;
+    ByteSet leading_on;
+    for (unsigned b = 0; b < 256; ++b) {
+      const auto byte = static_cast<std::uint8_t>(b);
+      if (!set.contains(byte)) continue;
+      family->stack.step(heads, byte, closed);
+      if (!closed.empty()) leading_on.insert(byte);
+    }
+    return leading_on;
   }
 
   // The bytes committed so far; false when they are not all remembered.
@@ -211,7 +221,8 @@ const TokenSet* Matcher::allowed_if_ready() {
   if (!lock) return nullptr;
   if (impl_->finished) return &f.masks->set(kEmptySet);
   SetId set;
-  return MaskReader(f.stack, *f.masks).known(impl_->now, set) ? &f.masks->set(set) : nullptr;
+  return MaskReader(f.stack, *f.masks, f.engine->machine().careful()).known(impl_->now, set) ? &f.masks->set(set)
+                                                                                             : nullptr;
 }
 
 bool Matcher::allows(TokenId token) { return impl_->in_range(token) && allowed().contains(token); }
