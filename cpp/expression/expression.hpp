@@ -58,7 +58,7 @@ enum class ExprKind : std::uint8_t {
   Token,        // one whole model token: token literal a
   And,          // what all of the list [a, a + b) have in common
   Not,          // every text that a is not
-  Members,      // all of member table min, in any order (members.hpp)
+  Members,      // those of member table min (members.hpp)
   Remaining,    // of the members a those that state min leaves; b: what is left of a name, or kNothing after a member
   Mark,         // in the names of members: that of member a ends here
   Longest,      // what is left of one lexeme: a text of a that cannot be made longer by what follows it (see below)
@@ -142,7 +142,7 @@ class ExpressionStore {
   // The condition is added to what e has of its own.
   ExprId guarded(ExprId guard, ExprId e);
 
-  // Members in any order (members.hpp). Ways without a text are dropped; kNothing when no text is left.
+  // Members of an object (members.hpp). Ways without a text are dropped; kNothing when no text is left.
   ExprId members(MemberTable table);
   ExprId find_members(const MemberTable& table) const;  // kNothing when it is not there
   ExprId mark(std::uint32_t member);

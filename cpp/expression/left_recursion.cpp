@@ -74,7 +74,7 @@ class Splitter {
         throw GrammarError("a rule refers to itself at the beginning of an operand of an intersection or a complement",
                            0, 0, "a rule that is recursive there reads something before it comes to itself");
       case ExprKind::Members:
-        throw GrammarError("a rule refers to itself at the beginning of members that come in any order", 0, 0,
+        throw GrammarError("a rule refers to itself at the beginning of a list of members", 0, 0,
                            "a rule that is recursive there reads something before it comes to itself");
       default:
         result.other = id;

@@ -68,7 +68,8 @@ class TermHasher {
       case ExprKind::Members: {
         const MemberTable& table = t_.member_table(e);
         for (const MemberTable::Way& way : table.ways) h = mix(h, std::uint64_t{way.member} << 32 | way.witnesses);
-        for (const bool required : table.required) h = mix(h, required ? 1 : 0);
+        for (const std::uint64_t word : table.required) h = mix(h, word);
+        h = mix(h, std::uint64_t{table.named} << 1 | (table.ordered ? 1 : 0));
         h = mix(mix(h, std::uint64_t{table.min} << 32 | table.max), table.all_witnesses);
         for (ExprId operand : table.operands) h = mix(h, done_.at(operand));
         return h;

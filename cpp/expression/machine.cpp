@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <queue>
 #include <string>
 
@@ -513,17 +514,27 @@ ByteSet Machine::first(ExprId id) {
     case ExprKind::Alternation:
       break;
     case ExprKind::Members:
-    case ExprKind::Remaining: {
-      ByteSet any;  // of the members that were written too: it may hold more than can come
-      for (ExprId head : store_.member_heads(e)) any.insert(first(head));
-      return any;
-    }
+      return first(store_.next_members(id));
+    case ExprKind::Remaining:
+      if (e.b == kNothing) return first(store_.member_table(e).separator());
+      break;
     default:
       return {};
   }
   if (const auto it = first_of_.find(id); it != first_of_.end()) return it->second;
   ByteSet set;
-  for (ExprId operand : store_.operands(e)) set.insert(first(operand));
+  if (e.kind == ExprKind::Remaining) {  // of the names those that may come
+    std::array<std::optional<bool>, 256> lives;
+    const Partition& p = partitions_[partition(id)];
+    for (unsigned b = 0; b < 256; ++b) {
+      const auto byte = static_cast<std::uint8_t>(b);
+      auto& alive = lives[p.classes[b]];
+      if (!alive) alive = store_.within_name(e.a, e.min, derivative(e.b, Symbol{.byte = byte})) != kNothing;
+      if (*alive) set.insert(byte);
+    }
+  } else {
+    for (ExprId operand : store_.operands(e)) set.insert(first(operand));
+  }
   first_of_.emplace(id, set);
   return set;
 }

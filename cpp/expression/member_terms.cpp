@@ -1,4 +1,4 @@
-// The terms for members in any order: see members.hpp.
+// The terms for the members of an object: see members.hpp.
 #include <algorithm>
 #include <string_view>
 
@@ -13,16 +13,17 @@ std::uint64_t hash_of(const MemberTable& t) {
   std::uint64_t h = mix(hash_words(t.operands, 13), std::uint64_t{t.min} << 32 | t.max);
   h = mix(h, t.all_witnesses);
   for (const MemberTable::Way& way : t.ways) h = mix(h, std::uint64_t{way.member} << 32 | way.witnesses);
-  for (const bool required : t.required) h = mix(h, required ? 1 : 0);
-  return h;
+  for (const std::uint64_t word : t.required) h = mix(h, word);
+  return mix(h, std::uint64_t{t.named} << 1 | (t.ordered ? 1 : 0));
 }
 
 bool equal(const MemberTable& x, const MemberTable& y) {
   const auto same_way = [](const MemberTable::Way& v, const MemberTable::Way& w) {
     return v.member == w.member && v.witnesses == w.witnesses;
   };
-  return x.operands == y.operands && x.required == y.required && x.min == y.min && x.max == y.max &&
-         x.all_witnesses == y.all_witnesses && std::ranges::equal(x.ways, y.ways, same_way);
+  return x.operands == y.operands && x.named == y.named && x.required == y.required && x.ordered == y.ordered &&
+         x.min == y.min && x.max == y.max && x.all_witnesses == y.all_witnesses &&
+         std::ranges::equal(x.ways, y.ways, same_way);
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ ExprId ExpressionStore::members(MemberTable table) {
     kept.operands.push_back(table.value(way));
     kept.ways.push_back(table.ways[way]);
   }
-  for (std::uint32_t member = 0; member < kept.members(); ++member) {
+  for (std::uint32_t member = 0; member < kept.named; ++member) {
     const auto [from, to] = ways_of(kept, member);
-    if (kept.required[member] && from == to) return kNothing;
+    if (kept.requires_member(member) && from == to) return kNothing;
   }
   if (kept.ways.empty() || kept.max == 0 || !has_end(kept, all_left(kept))) return kNothing;
 
@@ -80,7 +81,7 @@ std::vector<ExprId> ExpressionStore::member_heads(const Expr& e) const {
   const MemberTable& table = member_table(e);
   if (e.kind == ExprKind::Remaining) return {e.b == kNothing ? table.separator() : e.b};
   std::vector<ExprId> heads{table.names()};
-  const auto [from, to] = ways_of(table, table.members());
+  const auto [from, to] = ways_of(table, table.named);
   for (std::size_t way = from; way < to; ++way) heads.push_back(table.value(way));
   return heads;
 }
@@ -132,7 +133,7 @@ ExprId ExpressionStore::within_name(ExprId whole, std::uint32_t state, ExprId na
       longer.push_back(m);
       continue;
     }
-    if (terms_[m].a >= table.members()) continue;
+    if (terms_[m].a >= table.named) continue;
     const auto [from, to] = ways_of(table, terms_[m].a);
     for (std::size_t way = from; way < to; ++way) {
       if (may_take(table, s, way))
@@ -142,7 +143,7 @@ ExprId ExpressionStore::within_name(ExprId whole, std::uint32_t state, ExprId na
   const ExprId rest = alternation(std::move(longer));
   if (rest != kNothing) {
     const auto& marks = marks_in(rest);
-    const bool alive = std::ranges::any_of(marks, [&](std::uint32_t m) { return m < table.members() && may_come(m); });
+    const bool alive = std::ranges::any_of(marks, [&](std::uint32_t m) { return m < table.named && may_come(m); });
     if (alive) ways.push_back(remaining(whole, rest, state));
   }
   return alternation(std::move(ways));
@@ -154,7 +155,7 @@ ExprId ExpressionStore::first_members(ExprId whole, std::uint32_t state) {
   const MemberTable& table = member_tables_[terms_[whole].min];
   const MemberState& s = member_states_[state].state;
   std::vector<ExprId> ways{within_name(whole, state, table.names())};
-  const auto [from, to] = ways_of(table, table.members());
+  const auto [from, to] = ways_of(table, table.named);
   for (std::size_t way = from; way < to; ++way) {
     if (may_take(table, s, way))
       ways.push_back(concat(table.value(way), remaining(whole, kNothing, intern(taken(table, s, way)))));
@@ -173,9 +174,8 @@ ExprId ExpressionStore::next_members(ExprId id) {
 ExprId ExpressionStore::restore_remaining(ExprId whole, ExprId names, MemberState state) {
   if (terms_[whole].kind != ExprKind::Members) return kNothing;
   const MemberTable& table = member_tables_[terms_[whole].min];
-  const std::size_t words = (table.required.size() + 63) / 64;
-  if (state.left.size() != words || (state.met & ~table.all_witnesses) != 0) return kNothing;
-  if (table.members() % 64 != 0 && state.left.back() >> (table.members() % 64) != 0) return kNothing;
+  if (state.left.size() != table.required.size() || (state.met & ~table.all_witnesses) != 0) return kNothing;
+  if (table.named % 64 != 0 && state.left.back() >> (table.named % 64) != 0) return kNothing;
   if (state.count > (table.max != kNoMax ? table.max : table.min)) return kNothing;
   state = with_left(table, std::move(state.left), state.count, state.met);
   if (!has_end(table, state)) return kNothing;

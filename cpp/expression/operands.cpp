@@ -21,7 +21,7 @@ std::span<const NodeId> parts(const Grammar& g, const Node& n) {
     case NodeKind::Intersection:
     case NodeKind::Complement:
     case NodeKind::Terminal:
-    case NodeKind::Unordered:
+    case NodeKind::Members:
       return g.children(n);
     default:
       return {};
@@ -94,8 +94,8 @@ std::vector<bool> productive_rules(const Rules& rules) {
     if (e.kind == ExprKind::Members) {
       // For the values of those that must come. The first way of a member admits every value of its other ways.
       const MemberTable& table = t.member_table(e);
-      for (std::uint32_t member = 0; member < table.members(); ++member) {
-        if (!table.required[member]) continue;
+      for (std::uint32_t member = 0; member < table.named; ++member) {
+        if (!table.requires_member(member)) continue;
         users[table.value(ways_of(table, member).first)].push_back(id);
         ++waits[id];
       }
@@ -174,11 +174,10 @@ bool check_operands(const Grammar& g) {
           {DiagnosticKind::Unsupported, n.span, "a terminal in a terminal, an intersection or a complement",
            "write what it consists of: inside these nothing says where a lexeme ends"});
     }
-    if (n.kind == NodeKind::Unordered) {
-      throw grammar_error(
-          g.source(), g.file(),
-          {DiagnosticKind::Unsupported, n.span, "members in any order in an intersection or a complement",
-           "these are for regular languages"});
+    if (n.kind == NodeKind::Members) {
+      throw grammar_error(g.source(), g.file(),
+                          {DiagnosticKind::Unsupported, n.span, "members in an intersection or a complement",
+                           "these are for regular languages"});
     }
     if (n.kind == NodeKind::RuleRef) inside[n.first] = true;
     for (NodeId part : parts(g, n)) todo.push_back(part);

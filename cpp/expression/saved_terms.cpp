@@ -8,8 +8,10 @@ namespace glr {
 namespace {
 
 void write_table(const MemberTable& table, const std::unordered_map<ExprId, std::uint32_t>& number, ByteWriter& out) {
+  out.u32(table.named);
+  out.u8(table.ordered ? 1 : 0);
   out.count(table.required.size());
-  for (const bool required : table.required) out.u8(required ? 1 : 0);
+  for (const std::uint64_t word : table.required) out.u64(word);
   out.u32(table.min);
   out.u32(table.max);
   out.u32(number.at(table.separator()));
@@ -25,7 +27,9 @@ void write_table(const MemberTable& table, const std::unordered_map<ExprId, std:
 // Of the grammar that is read, so it is known already: what a file says of its own is refused.
 ExprId read_table(ExpressionStore& store, const std::vector<ExprId>& terms, ByteReader& in) {
   MemberTable table;
-  for (std::uint32_t n = in.count(1); n > 0; --n) table.required.push_back(in.u8() != 0);
+  table.named = in.u32();
+  table.ordered = in.u8() != 0;
+  for (std::uint32_t n = in.count(8); n > 0; --n) table.required.push_back(in.u64());
   table.min = in.u32();
   table.max = in.u32();
   const auto operand = [&] {

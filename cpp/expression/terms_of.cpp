@@ -94,7 +94,7 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
         break;
       case NodeKind::CodePoints:
       case NodeKind::Token:
-      case NodeKind::Unordered:
+      case NodeKind::Members:
         needed[i] = kUnbounded;
         break;
       case NodeKind::Complement:
@@ -244,19 +244,24 @@ GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::
         node.kind == NodeKind::Intersection || node.kind == NodeKind::Terminal) {
       for (NodeId part : g.children(node)) add(part);
     }
-    if (node.kind == NodeKind::Unordered) add(g.children(node).back());
+    if (node.kind == NodeKind::Members) add(g.children(node).back());
   }
   return grammar_error(g.file(), {DiagnosticKind::MissingByte, {}, "a byte that every sentence needs", ""});
 }
 
 // `term`: by node; kNothing where it has no text.
-ExprId unordered(const Grammar& g, const Node& node, ExpressionStore& t, const std::vector<ExprId>& term) {
-  const Unordered& members = g.unordered(node);
+ExprId members_of(const Grammar& g, const Node& node, ExpressionStore& t, const std::vector<ExprId>& term) {
+  const Members& members = g.members(node);
   const auto children = g.children(node);
   const auto of = [&](std::size_t child) { return term[static_cast<std::size_t>(children[child])]; };
   const auto named = static_cast<std::uint32_t>(members.required.size());
   MemberTable table;
-  table.required = members.required;
+  table.ordered = members.ordered;
+  table.named = named;
+  table.required.resize((members.required.size() + 63) / 64);
+  for (std::uint32_t member = 0; member < named; ++member) {
+    if (members.required[member]) table.required[member / 64] |= std::uint64_t{1} << (member % 64);
+  }
   table.min = members.min;
   table.max = members.max == kUnbounded ? kNoMax : members.max;
   bool begun = !t[of(0)].nullable;  // whatever comes reads something first
@@ -276,7 +281,7 @@ ExprId unordered(const Grammar& g, const Node& node, ExpressionStore& t, const s
   }
   if (!begun) {
     throw grammar_error(g.source(), g.file(),
-                        {DiagnosticKind::Unsupported, node.span, "members in any order that may be empty",
+                        {DiagnosticKind::Unsupported, node.span, "members that may be empty",
                          "a separator, a name and an additional member read something"});
   }
   return t.members(std::move(table));
@@ -352,8 +357,8 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
       case NodeKind::Repeat:
         e = t.repeat(term[static_cast<std::size_t>(g.children(n)[0])], n.min, n.max);
         break;
-      case NodeKind::Unordered:
-        e = unordered(g, n, t, term);
+      case NodeKind::Members:
+        e = members_of(g, n, t, term);
         break;
       case NodeKind::Token:
         if (vocabulary != nullptr) e = t.token(resolve(g, n, *vocabulary));

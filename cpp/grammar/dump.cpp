@@ -146,12 +146,13 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
         out += token.text.empty() ? "<[" + std::to_string(token.id) + "]>" : token.text;
         break;
       }
-      case NodeKind::Unordered: {
-        // {separator: name value, name value?, +additional}: the ones with a question mark may be left out.
-        const Unordered& members = grammar.unordered(node);
+      case NodeKind::Members: {
+        // {separator: name value, name value?, +additional}: the ones with a question mark may be left out. In angle
+        // brackets: in any order.
+        const Members& members = grammar.members(node);
         const auto children = grammar.children(node);
         const std::size_t named_members = members.required.size();
-        steps.push_back({.text = "}"});
+        steps.push_back({.text = members.ordered ? "}" : ">"});
         for (std::size_t way = members.ways.size(); way-- > 0;) {
           const std::uint32_t member = members.ways[way].member;
           const bool named = member < named_members;
@@ -162,7 +163,7 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
           steps.push_back({.text = way == 0 ? ": " : ", "});
         }
         steps.push_back({.node = children[0], .around = Binding::Element});
-        out += '{';
+        out += members.ordered ? '{' : '<';
         break;
       }
       case NodeKind::Complement:

@@ -9,7 +9,7 @@ namespace glr {
 
 // One line a rule, in the order of the source. Reading the dump of a GBNF grammar again gives the same
 // rules with the same bodies. Rules whose names GBNF has no spelling for are renamed; what it cannot
-// say at all (nothing, bytes that are no UTF-8, `a & b`, `~a`, a terminal as `@(a)`, members in any order) is shown so
+// say at all (nothing, bytes that are no UTF-8, `a & b`, `~a`, a terminal as `@(a)`, members) is shown so
 // that a person understands it.
 std::string dump(const Grammar& grammar);
 

@@ -126,17 +126,17 @@ NodeId GrammarBuilder::terminal(NodeId child, Span span) {
   return add({.kind = NodeKind::Terminal, .span = span, .first = first, .count = 1});
 }
 
-NodeId GrammarBuilder::unordered(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values,
-                                 Unordered members, Span span) {
+NodeId GrammarBuilder::members(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values,
+                                 Members members, Span span) {
   const auto& ways = members.ways;
-  const bool sorted = std::ranges::is_sorted(ways, {}, &Unordered::Way::member);
+  const bool sorted = std::ranges::is_sorted(ways, {}, &Members::Way::member);
   if (names.size() != members.required.size() || values.size() != ways.size() || !sorted ||
       (!ways.empty() && ways.back().member > names.size()) || members.min > members.max)
-    throw std::invalid_argument("members in any order that do not fit together");
+    throw std::invalid_argument("members that do not fit together");
   std::vector<NodeId> least;
   for (std::uint32_t member = 0; member < names.size(); ++member) {
     if (!members.required[member]) continue;
-    const auto way = std::ranges::lower_bound(ways, member, {}, &Unordered::Way::member);
+    const auto way = std::ranges::lower_bound(ways, member, {}, &Members::Way::member);
     if (way == ways.end() || way->member != member) return nothing(span);
     least.push_back(values[static_cast<std::size_t>(way - ways.begin())]);
   }
@@ -147,9 +147,9 @@ NodeId GrammarBuilder::unordered(NodeId separator, std::span<const NodeId> names
   children.insert(children.end(), names.begin(), names.end());
   children.insert(children.end(), values.begin(), values.end());
   children.push_back(shortest);
-  const std::uint32_t index = checked_size(grammar_.unordered_.size());
-  grammar_.unordered_.push_back(std::move(members));
-  return add({.kind = NodeKind::Unordered,
+  const std::uint32_t index = checked_size(grammar_.members_.size());
+  grammar_.members_.push_back(std::move(members));
+  return add({.kind = NodeKind::Members,
               .span = span,
               .first = first,
               .count = checked_size(children.size() - first),

@@ -26,7 +26,7 @@ std::span<const NodeId> parts(const Grammar& grammar, const Node& node) {
     case NodeKind::Complement:
     case NodeKind::Terminal:
       return grammar.children(node);
-    case NodeKind::Unordered:
+    case NodeKind::Members:
       return grammar.children(node).last(1);
     case NodeKind::Literal:
     case NodeKind::CodePoints:
@@ -55,7 +55,7 @@ std::uint32_t parts_needed(const Node& node) {
     case NodeKind::RuleRef:
     case NodeKind::Choice:
     case NodeKind::Terminal:
-    case NodeKind::Unordered:
+    case NodeKind::Members:
       return 1;
   }
   return kNever;

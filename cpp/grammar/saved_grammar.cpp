@@ -15,7 +15,7 @@ constexpr std::size_t kFingerprintDigits = 64;
 // of them.
 constexpr std::uint64_t kMostFactors = 1 << 22;
 
-// Of members in any order: every set of witnesses is looked at.
+// Of members: every set of witnesses is looked at.
 constexpr std::uint32_t kMostWitnessSets = 16;
 
 void write(Span span, ByteWriter& out) {
@@ -84,15 +84,16 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
       case NodeKind::Terminal:
         out.u32(static_cast<std::uint32_t>(g.children(node)[0]));
         break;
-      case NodeKind::Unordered: {
-        const Unordered& members = g.unordered(node);
+      case NodeKind::Members: {
+        const Members& members = g.members(node);
         out.count(members.required.size());
         for (const bool required : members.required) out.u8(required ? 1 : 0);
         out.count(members.ways.size());
-        for (const Unordered::Way& way : members.ways) {
+        for (const Members::Way& way : members.ways) {
           out.u32(way.member);
           out.u8(static_cast<std::uint8_t>(way.witnesses));
         }
+        out.u8(members.ordered ? 1 : 0);
         out.u32(members.min);
         out.u32(members.max);
         for (NodeId child : g.children(node)) out.u32(static_cast<std::uint32_t>(child));
@@ -137,7 +138,7 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
       return extents[c];
     };
     const std::uint8_t kind = in.u8();
-    in.require(kind <= static_cast<std::uint8_t>(NodeKind::Unordered), "a node is of no known kind");
+    in.require(kind <= static_cast<std::uint8_t>(NodeKind::Members), "a node is of no known kind");
     Node node{.kind = static_cast<NodeKind>(kind), .span = read_span(in, g.source_)};
     node.first = static_cast<std::uint32_t>(g.children_.size());
     switch (node.kind) {
@@ -201,8 +202,8 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
         extent = child();
         node.count = 1;
         break;
-      case NodeKind::Unordered: {
-        Unordered members;
+      case NodeKind::Members: {
+        Members members;
         for (std::uint32_t n = in.count(1); n > 0; --n) members.required.push_back(in.u8() != 0);
         const auto names = static_cast<std::uint32_t>(members.required.size());
         std::uint32_t last = 0;
@@ -213,6 +214,7 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
                      "a way to write a member is wrong");
           last = member;
         }
+        members.ordered = in.u8() != 0;
         members.min = in.u32();
         members.max = in.u32();
         in.require(members.min <= members.max, "the bounds of members are wrong");
@@ -225,8 +227,8 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
           extent.rules = extent.rules || e.rules;
           in.require(prefixed <= kMostFactors, "its rules are too large");
         }
-        node.min = static_cast<std::uint32_t>(g.unordered_.size());
-        g.unordered_.push_back(std::move(members));
+        node.min = static_cast<std::uint32_t>(g.members_.size());
+        g.members_.push_back(std::move(members));
         break;
       }
       case NodeKind::Token: {

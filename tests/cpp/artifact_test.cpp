@@ -313,7 +313,7 @@ TEST(what_no_front_end_makes_is_refused) {
   // Two members in any order, one of them required, and additional ones. Every child is "a".
   const auto unordered = [](std::uint32_t second_way, std::uint8_t witnesses, std::uint32_t min, std::uint32_t max) {
     return [=](ByteWriter& out) {
-      node(out, NodeKind::Unordered, {2});
+      node(out, NodeKind::Members, {2});
       out.u8(1);
       out.u8(0);
       out.u32(3);
@@ -321,6 +321,7 @@ TEST(what_no_front_end_makes_is_refused) {
         out.u32(way);
         out.u8(bits);
       }
+      out.u8(0);
       out.u32(min);
       out.u32(max);
       for (int child = 0; child < 7; ++child) out.u32(0);
@@ -331,7 +332,7 @@ TEST(what_no_front_end_makes_is_refused) {
   CHECK(says(one(unordered(3, 0, 0, 2)), "way to write a member"));
   CHECK(says(one(unordered(1, 16, 0, 2)), "way to write a member"));
   CHECK(says(one(unordered(1, 0, 3, 2)), "bounds of members"));
-  CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Unordered, {0xFFFFFFFF}); }), "beyond the end"));
+  CHECK(says(one([](ByteWriter& out) { node(out, NodeKind::Members, {0xFFFFFFFF}); }), "beyond the end"));
   // 2^100 nodes as a tree, in a few hundred bytes.
   const auto doubled = [](ByteWriter& out) {
     literal(out, "a");

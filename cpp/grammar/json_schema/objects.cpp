@@ -1,14 +1,9 @@
 // Objects: object shapes -> texts.
 //
-// The declared keys stand in a row, each written or (when it is not required) left out; after them come the additional
-// members in any number. What must be known on the way is only what the bounds and the witnesses ask for: how many
-// members were written, up to the greatest bound, and which witnesses were met. Without either the row is one
-// sequence of optional members, and the only choice is which of them is the first, the one without a comma.
-//
-// In any order there is no row: the declared keys are the members of one Unordered node.
+// The members of an object are one Members node: the declared keys, each with the ways to write its value, and the
+// additional members. How many were written and which witnesses were met is counted there.
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -19,8 +14,8 @@
 namespace glr::json_schema {
 
 // A way to write a member, and the witnesses it is one of. Its parts are put straight into the sequences it stands in:
-// a sequence in a sequence is concatenated twice when the grammar is compiled. In any order a declared member's parts
-// begin after its name.
+// a sequence in a sequence is concatenated twice when the grammar is compiled. A declared member's parts begin after
+// its name.
 struct Writer::Member {
   std::vector<NodeId> parts;
   std::uint32_t witnesses = 0;  // bits
@@ -35,7 +30,7 @@ struct Writer::Evidence {
 
 struct Writer::Object {
   struct Declared {
-    std::vector<NodeId> name;  // with its quotes; in any order only
+    NodeId name;  // with its quotes
     std::vector<Member> ways;
     bool required = false;
   };
@@ -44,7 +39,6 @@ struct Writer::Object {
   std::unordered_set<std::string> mentioned;  // names that are no additional member's
   std::uint32_t min = 0;
   std::uint32_t max = kNoBound;
-  std::uint32_t cap = 1;  // counts from here on are alike
   std::uint32_t all_witnesses = 0;
 };
 
@@ -56,21 +50,19 @@ std::vector<NodeId> Writer::member(const std::vector<NodeId>& key, const Goal& g
   return parts;
 }
 
+// With its quotes, and the colon when nothing can stand before it: what is one literal is one term.
 NodeId Writer::known_name(const std::string& name) {
-  if (options_.spelling == JsonSchemaOptions::Spelling::Any) return names_.quoted(names_.text(name));
-  return literal(canonical_string(name));
+  const bool colon = spaces_.before_colon == spaces_.none;
+  if (options_.spelling == JsonSchemaOptions::Spelling::Any) {
+    const NodeId quoted = names_.quoted(names_.text(name));
+    return colon ? sequence({quoted, literal(":")}) : quoted;
+  }
+  return literal(canonical_string(name) + (colon ? ":" : ""));
 }
 
 std::vector<NodeId> Writer::after_name() {
-  if (spaces_.before_colon == spaces_.none) return {literal(":")};
+  if (spaces_.before_colon == spaces_.none) return {};
   return {spaces_.before_colon, literal(":")};
-}
-
-// With its quotes, up to and with the colon.
-std::vector<NodeId> Writer::known_key(const std::string& name) {
-  if (options_.spelling == JsonSchemaOptions::Spelling::Any) return key(names_.text(name));
-  if (spaces_.before_colon == spaces_.none) return {literal(canonical_string(name) + ':')};
-  return {literal(canonical_string(name)), spaces_.before_colon, literal(":")};
 }
 
 std::vector<NodeId> Writer::key(NodeId content) {
@@ -81,14 +73,6 @@ std::vector<NodeId> Writer::key(NodeId content) {
     parts.insert(parts.end(), {literal("\""), spaces_.before_colon, literal(":")});
   }
   return parts;
-}
-
-NodeId Writer::written(const Member& member, bool after_comma, std::optional<NodeId> rest) {
-  std::vector<NodeId> parts;
-  if (after_comma) parts.push_back(comma_);
-  parts.insert(parts.end(), member.parts.begin(), member.parts.end());
-  if (rest) parts.push_back(*rest);
-  return sequence(parts);
 }
 
 bool Writer::name_admitted(const Goal& names, const std::string& key) {
@@ -127,16 +111,7 @@ NodeId Writer::object(const ObjectShape& shape) {
       std::count_if(object.declared.begin(), object.declared.end(), [](const auto& d) { return d.required; }));
   if (shape.min_properties > required) object.min = shape.min_properties;
   if (!object.extras.empty() || shape.max_properties < object.declared.size()) object.max = shape.max_properties;
-  object.cap = std::max({1u, object.min, object.max == kNoBound ? 0 : object.max});
   if (object.extras.empty() && object.min > object.declared.size()) return builder_.nothing({});
-  if (object.declared.empty() && object.all_witnesses == 0) object.cap = 1;  // repetitions count by themselves
-  const std::size_t states =
-      (object.declared.size() + 1) * (std::size_t{object.cap} + 1) * (std::size_t{object.all_witnesses} + 1);
-  if (states > kMaxMemberStates && !any_order()) {
-    refuse(DiagnosticKind::LimitExceeded,
-           "bounds on the number of properties that need " + std::to_string(states) + " states",
-           "at most " + std::to_string(kMaxMemberStates) + " are counted out");
-  }
   const NodeId node = sequence({literal("{"), spaces_.after_open, members(object)});
   if (any) any_object_ = node;
   return node;
@@ -216,8 +191,8 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
         }
         if (applies) evidence.push_back({1u << w, {}, std::move(goal)});
       }
-      if (any_order()) declared.name = {known_name(*key.name)};
-      add_ways({}, any_order() ? after_name() : known_key(*key.name), key.goal, evidence, declared.ways);
+      declared.name = known_name(*key.name);
+      add_ways({}, key.goal, evidence, declared.ways);
     }
     if (declared.required || !declared.ways.empty()) object.declared.push_back(std::move(declared));
   }
@@ -304,14 +279,14 @@ void Writer::add_extras(const ObjectShape& shape, Object& object) {
       }
       evidence.push_back(std::move(e));
     }
-    add_ways({names}, {}, goal, evidence, object.extras);
+    add_ways({names}, goal, evidence, object.extras);
   }
 }
 
 // A member may be the witness of several negated schemas at once, so there is a way for every set of them.
-// `known`: the key when there is only one, or the end of it.
-void Writer::add_ways(const std::vector<NodeId>& names, const std::vector<NodeId>& known, const Goal& goal,
-                      const std::vector<Evidence>& evidence, std::vector<Member>& out) {
+// `names`: none for a member with a name of its own.
+void Writer::add_ways(const std::vector<NodeId>& names, const Goal& goal, const std::vector<Evidence>& evidence,
+                      std::vector<Member>& out) {
   for (std::uint32_t set = 0; set < (1u << evidence.size()); ++set) {
     std::uint32_t witnesses = 0;
     std::vector<NodeId> in_all = names;
@@ -323,156 +298,40 @@ void Writer::add_ways(const std::vector<NodeId>& names, const std::vector<NodeId
       add(met, evidence[i].goal);
     }
     if (set != 0 && algebra_.is_empty(met)) continue;
-    out.push_back({member(known.empty() ? key(builder_.intersection(in_all, {})) : known, met), witnesses});
+    out.push_back({member(names.empty() ? after_name() : key(builder_.intersection(in_all, {})), met), witnesses});
   }
 }
 
-// What may follow when every declared key was passed.
-std::optional<NodeId> Writer::extras(const Object& object, std::uint32_t count, std::uint32_t met,
-                                     std::vector<std::optional<NodeId>>& known) {
-  const bool complete = met == object.all_witnesses && count >= object.min;
-  std::vector<NodeId> ways;
-  if (complete) ways.push_back(close(count > 0, "}"));
-  if (object.extras.empty()) return ways.empty() ? std::nullopt : std::optional(ways[0]);
-  std::vector<NodeId> plain;
-  for (const Member& m : object.extras) {
-    if (m.witnesses == 0) plain.push_back(written(m, false, std::nullopt));
-  }
-  if (object.all_witnesses == 0) {
-    if (count > object.max) return std::nullopt;
-    const NodeId one = choice(plain);
-    const NodeId next = sequence({comma_, one});
-    const std::uint32_t least = object.min > count ? object.min - count : 0;
-    const std::uint32_t most = object.max == kNoBound ? kUnbounded : object.max - count;
-    if (count > 0) return sequence({builder_.repeat(next, least, most, {}), close(true, "}")});
-    if (most == 0) return ways.empty() ? std::nullopt : std::optional(ways[0]);
-    ways.push_back(
-        sequence({one, builder_.repeat(next, least == 0 ? 0 : least - 1, most == kUnbounded ? most : most - 1, {}),
-                  close(true, "}")}));
-    return choice(ways);
-  }
-  // `known` holds the nodes of greater counts and of the same count with more witnesses met.
-  const auto at = [&](std::uint32_t c, std::uint32_t w) {
-    return known[std::size_t{c} * (object.all_witnesses + 1) + w];
-  };
-  const bool saturated = count == object.cap;
-  if (!(saturated && object.max != kNoBound)) {
-    const std::uint32_t next_count = std::min(count + 1, object.cap);
-    for (const Member& m : object.extras) {
-      if (saturated && m.witnesses == 0) continue;
-      if ((m.witnesses & met) != 0) continue;
-      if (const auto rest = at(next_count, met | m.witnesses)) ways.push_back(written(m, count > 0, *rest));
-    }
-  }
-  if (ways.empty()) return std::nullopt;
-  NodeId node = choice(ways);
-  if (saturated && object.max == kNoBound && !plain.empty())
-    node = sequence({builder_.repeat(sequence({comma_, choice(plain)}), 0, kUnbounded, {}), node});
-  return node;
-}
-
-// Nothing is counted: after a member comes the end or a comma, and after a comma one of the keys not passed yet.
-NodeId Writer::uncounted_members(const Object& object) {
-  NodeId after_member = close(true, "}");
-  std::optional<NodeId> next;  // a member, by what may come after it, and the rest
-  if (!object.extras.empty()) {
-    std::vector<NodeId> extras;
-    for (const Member& m : object.extras) extras.push_back(written(m, false, std::nullopt));
-    const NodeId one = choice(extras);
-    after_member = sequence({builder_.repeat(sequence({comma_, one}), 0, kUnbounded, {}), after_member});
-    next = sequence({one, after_member});
-  }
-  bool required = false;  // one of the keys from here on
-  for (std::size_t k = object.declared.size(); k-- > 0;) {
-    const Object::Declared& key = object.declared[k];
-    if (key.ways.empty()) return builder_.nothing({});
-    std::vector<NodeId> ways;
-    for (const Member& m : key.ways) ways.push_back(written(m, false, after_member));
-    if (!key.required && next) ways.push_back(*next);
-    next = choice(ways);
-    required = required || key.required;
-    const NodeId more = sequence({comma_, *next});
-    after_member = required ? more : choice({close(true, "}"), more});
-  }
-  if (required) return *next;
-  return next ? choice({close(false, "}"), *next}) : close(false, "}");
-}
-
-// Which of the members are still to come is the engine's business.
-NodeId Writer::unordered_members(const Object& object) {
-  Unordered members;
+// What may come next, and what must, is the engine's business (expression/members.hpp).
+NodeId Writer::members(const Object& object) {
+  Members members;
+  members.ordered = options_.property_order == JsonSchemaOptions::PropertyOrder::Schema;
   members.min = object.min;
   members.max = object.max == kNoBound ? kUnbounded : object.max;
   std::vector<NodeId> names;
   std::vector<NodeId> values;
+  bool may_be_empty = object.min == 0 && object.all_witnesses == 0;
   for (const Object::Declared& key : object.declared) {
     if (key.ways.empty()) return builder_.nothing({});
     for (const Member& way : key.ways) {
       members.ways.push_back({static_cast<std::uint32_t>(names.size()), way.witnesses});
       values.push_back(sequence(way.parts));
     }
-    names.push_back(key.name[0]);
+    names.push_back(key.name);
     members.required.push_back(key.required);
+    may_be_empty = may_be_empty && !key.required;
   }
   for (const Member& way : object.extras) {
     members.ways.push_back({static_cast<std::uint32_t>(names.size()), way.witnesses});
     values.push_back(sequence(way.parts));
   }
-  const bool may_be_empty = object.min == 0 && object.all_witnesses == 0 &&
-                            std::none_of(members.required.begin(), members.required.end(), std::identity());
   std::vector<NodeId> ways;
   if (may_be_empty) ways.push_back(close(false, "}"));
   if (!values.empty() && object.max > 0) {
-    const NodeId some = builder_.unordered(comma_, names, values, std::move(members), {});
+    const NodeId some = builder_.members(comma_, names, values, std::move(members), {});
     ways.push_back(sequence({some, close(true, "}")}));
   }
   return choice(ways);
-}
-
-NodeId Writer::members(const Object& object) {
-  if (any_order()) return unordered_members(object);
-  if (object.cap == 1 && object.all_witnesses == 0 && object.min == 0 && object.max == kNoBound)
-    return uncounted_members(object);
-  const std::uint32_t sets = object.all_witnesses + 1;
-  const std::size_t width = (std::size_t{object.cap} + 1) * sets;
-  // By count and witnesses met: what may follow the keys passed so far, built from the last key backwards.
-  std::vector<std::optional<NodeId>> after(width);
-  for (std::uint32_t count = object.cap + 1; count-- > 0;) {
-    for (std::uint32_t met = sets; met-- > 0;)
-      after[std::size_t{count} * sets + met] = extras(object, count, met, after);
-  }
-  for (std::size_t k = object.declared.size(); k-- > 0;) {
-    const Object::Declared& key = object.declared[k];
-    std::vector<std::optional<NodeId>> now(width);
-    for (std::uint32_t count = 0; count <= object.cap; ++count) {
-      for (std::uint32_t met = 0; met < sets; ++met) {
-        const std::size_t here = std::size_t{count} * sets + met;
-        const std::uint32_t next_count = std::min(count + 1, object.cap);
-        std::vector<NodeId> ways;
-        std::vector<NodeId> in_passing;  // that leave the state as it is
-        if (object.max == kNoBound || count < object.max) {
-          for (const Member& m : key.ways) {
-            if ((m.witnesses & met) != 0) continue;
-            const std::size_t there = std::size_t{next_count} * sets + (met | m.witnesses);
-            if (!after[there]) continue;
-            if (there == here)
-              in_passing.push_back(written(m, count > 0, std::nullopt));
-            else
-              ways.push_back(written(m, count > 0, *after[there]));
-          }
-        }
-        if (!in_passing.empty()) {
-          const NodeId one = choice(in_passing);
-          ways.push_back(sequence({key.required ? one : optional(one), *after[here]}));
-        } else if (!key.required && after[here]) {
-          ways.push_back(*after[here]);
-        }
-        if (!ways.empty()) now[here] = choice(ways);
-      }
-    }
-    after = std::move(now);
-  }
-  return after[0] ? *after[0] : builder_.nothing({});
 }
 
 }  // namespace glr::json_schema

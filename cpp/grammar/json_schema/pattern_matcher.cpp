@@ -122,7 +122,7 @@ class Evaluation {
       case NodeKind::Complement:
         return of(grammar_.children(node)[0]).negated();
       case NodeKind::Token:
-      case NodeKind::Unordered:
+      case NodeKind::Members:
         break;
     }
     return out;

@@ -70,20 +70,13 @@ class Writer {
   void add_extras(const ObjectShape& shape, Object& object);
   NodeId extra_names(const ObjectShape& shape, const Object& object, const std::vector<Pattern>& patterns,
                      std::uint32_t subset);
-  void add_ways(const std::vector<NodeId>& names, const std::vector<NodeId>& known, const Goal& goal,
-                const std::vector<Evidence>& evidence, std::vector<Member>& out);
+  void add_ways(const std::vector<NodeId>& names, const Goal& goal, const std::vector<Evidence>& evidence,
+                std::vector<Member>& out);
   std::vector<NodeId> member(const std::vector<NodeId>& key, const Goal& goal);
-  bool any_order() const { return options_.property_order == JsonSchemaOptions::PropertyOrder::Any; }
   NodeId known_name(const std::string& name);
   std::vector<NodeId> after_name();
-  std::vector<NodeId> known_key(const std::string& name);
   std::vector<NodeId> key(NodeId content);
-  NodeId written(const Member& member, bool after_comma, std::optional<NodeId> rest);
   NodeId members(const Object& object);
-  NodeId unordered_members(const Object& object);
-  NodeId uncounted_members(const Object& object);
-  std::optional<NodeId> extras(const Object& object, std::uint32_t count, std::uint32_t met,
-                               std::vector<std::optional<NodeId>>& known);
 
   NodeId sequence(const std::vector<NodeId>& nodes) { return builder_.sequence(nodes, {}); }
   NodeId choice(const std::vector<NodeId>& nodes) { return builder_.choice(nodes, {}); }

@@ -43,7 +43,7 @@ enum class NodeKind : std::uint8_t {
   Intersection,  // the texts that all children have in common; regular operands only (see below)
   Complement,    // every byte string that the only child is not; regular operand only
   Terminal,      // one lexeme: a match of the only child that is not cut short; regular operand only (see below)
-  Unordered,     // members in any order, at least one, each at most once, a separator between them; see Unordered
+  Members,       // things of a list, at least one, each at most once, a separator between them; see Members
 };
 
 // The operands of Intersection, Complement and Terminal are regular: no tokens, no terminals, and every rule they reach
@@ -64,8 +64,8 @@ struct TokenLiteral {
   bool negated = false;
 };
 
-// What an Unordered node asks of its members.
-struct Unordered {
+// What a Members node asks of its members: those of a JSON object.
+struct Members {
   // One way to write a member. A member may have several, when some of its values are witnesses: the text as a whole
   // must hold one for each bit that any way has. The first way of a member is none and admits every value of the
   // others.
@@ -74,6 +74,7 @@ struct Unordered {
     std::uint32_t witnesses = 0;
   };
 
+  bool ordered = false;        // by member, additional ones last
   std::vector<bool> required;  // by member
   std::vector<Way> ways;       // ascending by member
   std::uint32_t min = 0;       // members
@@ -85,12 +86,11 @@ struct Node {
   Span span;
   // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
   // Sequence, Choice, Intersection: of children(). Repeat, Complement, Terminal: first is the index of the child in
-  // children(). RuleRef: first is the RuleId. Token: first is the index in token_literals(). Unordered: of children():
-  // the separator, the members' names, their values by way, and the sequence of those values that must come; see
-  // unordered().
+  // children(). RuleRef: first is the RuleId. Token: first is the index in token_literals(). Members: of children():
+  // the separator, the members' names, their values by way, and the sequence of those values that must come.
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::uint32_t min = 0;  // Repeat; Unordered: which
+  std::uint32_t min = 0;  // Repeat; Members: which
   std::uint32_t max = 0;
 };
 
@@ -182,7 +182,7 @@ class Grammar {
   std::span<const CodePointRange> ranges(const Node& n) const { return std::span(ranges_).subspan(n.first, n.count); }
   std::span<const NodeId> children(const Node& n) const { return std::span(children_).subspan(n.first, n.count); }
   const TokenLiteral& token_literal(const Node& n) const { return tokens_[n.first]; }
-  const Unordered& unordered(const Node& n) const { return unordered_[n.min]; }
+  const Members& members(const Node& n) const { return members_[n.min]; }
 
   // What the grammar admits beyond its source, a sentence each; empty when it is exact.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -202,7 +202,7 @@ class Grammar {
   std::vector<CodePointRange> ranges_;
   std::vector<NodeId> children_;
   std::vector<TokenLiteral> tokens_;
-  std::vector<Unordered> unordered_;
+  std::vector<Members> members_;
   RuleId root_{};
   std::string source_;
   std::string file_;
@@ -232,8 +232,8 @@ class GrammarBuilder {
   NodeId terminal(NodeId child, Span span);
   // `names`: of the members with a name, disjoint; `values`: by way, from the end of the name on. Neither the separator
   // nor a name nor an additional member may be empty, else the grammar is refused when it is compiled.
-  NodeId unordered(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values, Unordered members,
-                   Span span);
+  NodeId members(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values, Members members,
+                 Span span);
   NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
   // All rules of another grammar, with its warnings; the node refers to its root. Its places mean nothing here: every
