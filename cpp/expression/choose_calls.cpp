@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <queue>
 #include <set>
+#include <unordered_map>
 
 #include "expression/rules.hpp"
 
@@ -207,13 +208,13 @@ class Substitution {
 
 std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, ExprId id) {
   std::map<std::uint32_t, std::uint32_t> found;
-  std::unordered_map<ExprId, bool> seen;
+  IdMap<bool> seen;
   std::vector<ExprId> todo{id};
   const auto visit = [&](ExprId at) {
     const Expr& e = terms[at];
     if (e.kind == ExprKind::Call)
       ++found[e.a];
-    else if (e.calls && !std::exchange(seen[at], true))
+    else if (e.calls && seen.insert(at, true))
       todo.push_back(at);
   };
   todo.clear();

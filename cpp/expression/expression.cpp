@@ -51,9 +51,8 @@ std::size_t ExpressionStore::bytes() const {
   std::size_t lists = 0;
   for (std::size_t i = 0; i < lists_.size(); ++i) lists += lists_[i].capacity() * sizeof(ExprId);
   for (std::size_t i = 0; i < member_states_.size(); ++i) lists += member_states_[i].state.left.capacity() * 8 + 64;
-  // An index entry is a hash node of about 40 bytes and its share of the buckets.
   return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists + member_tables_.bytes() +
-         member_states_.bytes() + (term_index_.size() + set_index_.size() + member_state_index_.size()) * 48;
+         member_states_.bytes() + term_index_.bytes() + set_index_.bytes() + member_state_index_.bytes();
 }
 
 std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
@@ -104,17 +103,17 @@ std::vector<ExprId> ExpressionStore::reachable(std::span<const ExprId> roots) co
 
 ExprId ExpressionStore::intern(Expr e) {
   const std::uint64_t h = hash_of(e);
-  const auto [first, last] = term_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    const Expr& o = terms_[it->second];
-    if (o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max) return it->second;
-  }
+  const ExprId known = term_index_.find(h, [&](ExprId other) {
+    const Expr& o = terms_[other];
+    return o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max;
+  });
+  if (known != IdIndex::kMissing) return known;
   describe(e);
   const auto id = static_cast<ExprId>(terms_.size());
   const bool rest = e.kind == ExprKind::Concat || e.kind == ExprKind::Guarded;
   e.trailing_star = e.kind == ExprKind::Star ? id : rest ? terms_[e.b].trailing_star : kNothing;
   terms_.push_back(e);
-  term_index_.emplace(h, id);
+  term_index_.insert(h, id);
   return id;
 }
 
@@ -205,25 +204,26 @@ ExprId ExpressionStore::bytes(const ByteSet& set) {
   if (set.empty()) return kNothing;
   std::uint64_t h = 0;
   for (std::uint64_t w : set.words) h = mix(h, w);
-  std::uint32_t index = static_cast<std::uint32_t>(sets_.size());
-  const auto [first, last] = set_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    if (sets_[it->second] == set) index = it->second;
-  }
-  if (index == sets_.size()) {
-    sets_.push_back(set);
-    set_index_.emplace(h, index);
+  std::uint32_t index = set_index_.find(h, [&](std::uint32_t other) { return sets_[other] == set; });
+  if (index == IdIndex::kMissing) {
+    index = static_cast<std::uint32_t>(sets_.push_back(set));
+    set_index_.insert(h, index);
   }
   return intern({.kind = ExprKind::Bytes, .a = index});
 }
 
+ExprId ExpressionStore::byte(std::uint8_t b) {
+  if (single_[b] == kNothing) {
+    ByteSet set;
+    set.insert(b);
+    single_[b] = bytes(set);
+  }
+  return single_[b];
+}
+
 ExprId ExpressionStore::literal(std::string_view text) {
   ExprId e = kEmpty;
-  for (std::size_t i = text.size(); i-- > 0;) {
-    ByteSet set;
-    set.insert(static_cast<std::uint8_t>(text[i]));
-    e = concat(bytes(set), e);
-  }
+  for (std::size_t i = text.size(); i-- > 0;) e = concat(byte(static_cast<std::uint8_t>(text[i])), e);
   return e;
 }
 
@@ -237,6 +237,13 @@ ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
     for (ExprId& m : members) m = concat(m, rest);
     return alternation(std::move(members));
   }
+  const auto put_before = [&](ExprId h) {
+    if (rest == kAnything && terms_[h].nullable) return rest;
+    if (h == rest && terms_[h].kind == ExprKind::Star) return rest;  // x* x* = x*
+    if (terms_[h].kind == ExprKind::Star && leading_star(rest) == h) return rest;
+    return intern({.kind = ExprKind::Concat, .a = h, .b = rest});
+  };
+  if (terms_[head].kind != ExprKind::Concat) return put_before(head);
   // (h1 h2 ... hn) rest = h1 (h2 (... (hn rest))): the spine is rebuilt from its end.
   std::vector<ExprId> spine;
   ExprId last = head;
@@ -245,13 +252,7 @@ ExprId ExpressionStore::concat(ExprId head, ExprId rest) {
     last = terms_[last].b;
   }
   spine.push_back(last);
-  for (std::size_t i = spine.size(); i-- > 0;) {
-    const ExprId h = spine[i];
-    if (rest == kAnything && terms_[h].nullable) continue;
-    if (h == rest && terms_[h].kind == ExprKind::Star) continue;  // x* x* = x*
-    if (terms_[h].kind == ExprKind::Star && leading_star(rest) == h) continue;
-    rest = intern({.kind = ExprKind::Concat, .a = h, .b = rest});
-  }
+  for (std::size_t i = spine.size(); i-- > 0;) rest = put_before(spine[i]);
   return rest;
 }
 
@@ -276,12 +277,33 @@ ExprId ExpressionStore::alternation(std::vector<ExprId> members) {
   return factored(std::move(flat), 0, done);
 }
 
+bool ExpressionStore::nothing_to_factor(std::span<const ExprId> members) const {
+  constexpr std::size_t kFew = 12;  // pairs are compared
+  if (members.size() > kFew) return false;
+  std::array<std::pair<ExprId, ExprId>, kFew> parts;  // first factor, rest
+  std::size_t n = 0;
+  for (const ExprId m : members) {
+    if (m == kEmpty) continue;
+    const Expr& e = terms_[m];
+    const bool concat = e.kind == ExprKind::Concat;
+    const std::pair part(concat ? e.a : m, concat ? e.b : kEmpty);
+    const bool set = terms_[part.first].kind == ExprKind::Bytes;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (parts[i].first == part.first) return false;
+      if (set && parts[i].second == part.second && terms_[parts[i].first].kind == ExprKind::Bytes) return false;
+    }
+    parts[n++] = part;
+  }
+  return true;
+}
+
 // `members`: flat, ascending, distinct. h x | h y = h (x | y) for equal first factors h, then
 // [ab] x | [cd] x = [abcd] x for byte sets.
 ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth,
                                  std::map<std::vector<ExprId>, ExprId>& done) {
   if (members.empty()) return kNothing;
   if (members.size() == 1) return members[0];
+  if (nothing_to_factor(members)) return intern_alternation(std::move(members));
   struct Part {
     ExprId head;
     ExprId rest;
@@ -378,18 +400,18 @@ ExprId ExpressionStore::intern_alternation(std::vector<ExprId> members) {
 
 ExprId ExpressionStore::intern_list(ExprKind kind, std::vector<ExprId> list) {
   const bool all = kind == ExprKind::And;
-  std::uint64_t h = hash_words(list, all ? 11 : 7);
-  const auto [first, last] = term_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    const Expr& o = terms_[it->second];
-    if (o.kind == kind && lists_[o.a] == list) return it->second;
-  }
+  const std::uint64_t h = hash_words(list, all ? 11 : 7);
+  const ExprId known = term_index_.find(h, [&](ExprId other) {
+    const Expr& o = terms_[other];
+    return o.kind == kind && lists_[o.a] == list;
+  });
+  if (known != IdIndex::kMissing) return known;
   Expr e{.kind = kind};
   e.b = static_cast<std::uint32_t>(list.size());
   e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(list)));
   describe(e);
   const auto id = static_cast<ExprId>(terms_.push_back(e));
-  term_index_.emplace(h, id);
+  term_index_.insert(h, id);
   return id;
 }
 

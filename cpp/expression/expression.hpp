@@ -35,6 +35,7 @@
 
 #include "expression/members.hpp"
 #include "support/concurrent.hpp"
+#include "support/id_map.hpp"
 
 namespace glr {
 
@@ -123,6 +124,7 @@ class ExpressionStore {
   std::vector<ExprId> alternatives(ExprId id) const;
 
   ExprId bytes(const ByteSet& set);
+  ExprId byte(std::uint8_t b);
   ExprId literal(std::string_view text);
   ExprId concat(ExprId head, ExprId rest);
   ExprId alternation(std::vector<ExprId> members);
@@ -181,6 +183,8 @@ class ExpressionStore {
   // A term of the kind over a list that is sorted and has no duplicates.
   ExprId intern_list(ExprKind kind, std::vector<ExprId> list);
   ExprId factored(std::vector<ExprId> members, unsigned depth, std::map<std::vector<ExprId>, ExprId>& done);
+  // Few members of which no two have a first factor in common, or byte sets before the same rest.
+  bool nothing_to_factor(std::span<const ExprId> members) const;
   void gather(ExprId id, std::vector<ExprId>& members) const;
   std::uint32_t intern(MemberState state);
   ExprId remaining(ExprId whole, ExprId names, std::uint32_t state);
@@ -198,10 +202,11 @@ class ExpressionStore {
   };
   ChunkedVector<MemberTable> member_tables_;
   ChunkedVector<KnownState> member_states_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> member_state_index_;
+  IdIndex member_state_index_;
   std::unordered_map<ExprId, std::vector<std::uint32_t>> marks_;  // by what is left of names
-  std::unordered_multimap<std::uint64_t, std::uint32_t> term_index_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> set_index_;
+  IdIndex term_index_;
+  IdIndex set_index_;
+  std::array<ExprId, 256> single_{};  // the terms of one byte; kNothing: not made yet
 };
 
 }  // namespace glr

@@ -20,30 +20,36 @@ using Hash = std::pair<std::uint64_t, std::uint64_t>;
 Hash mix(Hash h, Hash v) { return {glr::mix(h.first, v.first), glr::mix(h.second ^ 0x5851F42D4C957F2D, v.second)}; }
 Hash mix(Hash h, std::uint64_t v) { return mix(h, Hash{v, v * 0xD6E8FEB86659FD93}); }
 
+// Of terms without a call once for good, of the others once a round.
 class TermHasher {
  public:
   TermHasher(const ExpressionStore& t, const std::vector<Hash>& rules) : t_(t), rules_(rules) {}
+
+  // The rules have other hashes now.
+  void next_round() { of_round_.clear(); }
 
   Hash operator()(ExprId root) {
     std::vector<ExprId> path{root};
     while (!path.empty()) {
       const ExprId id = path.back();
       bool ready = true;
-      if (!done_.contains(id)) {
+      if (known(id) == nullptr) {
         for (ExprId operand : t_.operands(t_[id])) {
-          if (done_.contains(operand)) continue;
+          if (known(operand) != nullptr) continue;
           path.push_back(operand);
           ready = false;
         }
       }
       if (!ready) continue;
-      if (!done_.contains(id)) done_.emplace(id, hash(id));
+      if (known(id) == nullptr) (t_[id].calls ? of_round_ : for_good_).insert(id, hash(id));
       path.pop_back();
     }
-    return done_.at(root);
+    return *known(root);
   }
 
  private:
+  const Hash* known(ExprId id) const { return (t_[id].calls ? of_round_ : for_good_).find(id); }
+
   Hash hash(ExprId id) const {
     const Expr& e = t_[id];
     Hash h{static_cast<std::uint64_t>(e.kind) + 1, 99};
@@ -58,7 +64,7 @@ class TermHasher {
       case ExprKind::And:
       case ExprKind::Alternation: {  // the order of members is an accident
         std::vector<Hash> members;
-        for (ExprId m : t_.operands(e)) members.push_back(done_.at(m));
+        for (ExprId m : t_.operands(e)) members.push_back(*known(m));
         std::sort(members.begin(), members.end());
         for (const Hash& m : members) h = mix(h, m);
         return h;
@@ -71,26 +77,28 @@ class TermHasher {
         for (const std::uint64_t word : table.required) h = mix(h, word);
         h = mix(h, std::uint64_t{table.named} << 1 | (table.ordered ? 1 : 0));
         h = mix(mix(h, std::uint64_t{table.min} << 32 | table.max), table.all_witnesses);
-        for (ExprId operand : table.operands) h = mix(h, done_.at(operand));
+        for (ExprId operand : table.operands) h = mix(h, *known(operand));
         return h;
       }
       default:
         h = mix(h, std::uint64_t{e.min} << 32 | e.max);
-        for (ExprId operand : t_.operands(e)) h = mix(h, done_.at(operand));
+        for (ExprId operand : t_.operands(e)) h = mix(h, *known(operand));
         return h;
     }
   }
 
   const ExpressionStore& t_;
   const std::vector<Hash>& rules_;
-  std::unordered_map<ExprId, Hash> done_;
+  IdMap<Hash> for_good_;
+  IdMap<Hash> of_round_;
 };
 
 std::vector<Hash> rule_hashes(const Rules& rules, const std::vector<std::vector<std::uint32_t>>& groups) {
   std::vector<Hash> hashes(rules.bodies.size(), Hash{1, 1});
+  TermHasher hash(rules.terms, hashes);
   for (const auto& group : groups) {
     for (std::size_t apart = 0;;) {
-      TermHasher hash(rules.terms, hashes);
+      hash.next_round();
       std::vector<Hash> next;
       for (std::uint32_t r : group) next.push_back(hash(rules.bodies[r]));
       for (std::size_t i = 0; i < group.size(); ++i) hashes[group[i]] = next[i];
@@ -118,7 +126,7 @@ ExprId TermCopier::operator()(ExprId root) {
     }
     if (!ready) continue;
     path.pop_back();
-    if (!done_.contains(id)) done_.emplace(id, copy(id));
+    if (!done_.contains(id)) done_.insert(id, copy(id));
   }
   return done_.at(root);
 }

@@ -52,28 +52,26 @@ ExprId ExpressionStore::members(MemberTable table) {
   e.min = static_cast<std::uint32_t>(member_tables_.push_back(std::move(kept)));
   describe(e);
   terms_.push_back(e);
-  term_index_.emplace(h, id);
+  term_index_.insert(h, id);
   return id;
 }
 
 ExprId ExpressionStore::find_members(const MemberTable& table) const {
-  const auto [first, last] = term_index_.equal_range(hash_of(table));
-  for (auto it = first; it != last; ++it) {
-    const Expr& o = terms_[it->second];
-    if (o.kind == ExprKind::Members && equal(member_tables_[o.min], table)) return it->second;
-  }
-  return kNothing;
+  const ExprId known = term_index_.find(hash_of(table), [&](ExprId other) {
+    const Expr& o = terms_[other];
+    return o.kind == ExprKind::Members && equal(member_tables_[o.min], table);
+  });
+  return known == IdIndex::kMissing ? kNothing : known;
 }
 
 std::uint32_t ExpressionStore::intern(MemberState state) {
   std::uint64_t h = mix(state.count, state.met);
   for (const std::uint64_t word : state.left) h = mix(h, word);
-  const auto [first, last] = member_state_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    if (member_states_[it->second].state == state) return it->second;
-  }
+  const std::uint32_t known =
+      member_state_index_.find(h, [&](std::uint32_t other) { return member_states_[other].state == state; });
+  if (known != IdIndex::kMissing) return known;
   const auto id = static_cast<std::uint32_t>(member_states_.push_back({std::move(state), {}}));
-  member_state_index_.emplace(h, id);
+  member_state_index_.insert(h, id);
   return id;
 }
 

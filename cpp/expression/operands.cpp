@@ -1,6 +1,7 @@
 // Operands of intersections and complements: they must be regular, and what they leave may be nothing.
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "expression/rules.hpp"
 #include "grammar/diagnostic.hpp"

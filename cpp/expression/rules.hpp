@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -107,7 +106,7 @@ class Rewriter {
         ready = false;
       }
       if (!ready) continue;
-      done_.emplace(id, replace_(id, leaf ? id : rebuilt(id, e)));
+      done_.insert(id, replace_(id, leaf ? id : rebuilt(id, e)));
       path.pop_back();
     }
     return done_.at(root);
@@ -151,7 +150,7 @@ class Rewriter {
   ExpressionStore& terms_;
   Replace replace_;
   Descend descend_;
-  std::unordered_map<ExprId, ExprId> done_;
+  IdMap<ExprId> done_;
 };
 
 // Copies terms from one store to another. Calls become calls of `rules` of the same index.
@@ -167,7 +166,7 @@ class TermCopier {
   const ExpressionStore& from_;
   ExpressionStore& to_;
   const std::vector<std::uint32_t>& rules_;
-  std::unordered_map<ExprId, ExprId> done_;
+  IdMap<ExprId> done_;
 };
 
 }  // namespace glr

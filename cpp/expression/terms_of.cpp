@@ -1,6 +1,8 @@
 // Syntax tree -> terms. Children come before their parents in a Grammar, so one loop over its nodes does it.
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "expression/rules.hpp"
 #include "grammar/diagnostic.hpp"
@@ -80,14 +82,21 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
         return std::span<const NodeId>();
     }
   };
-  std::vector<std::vector<std::uint32_t>> users(nodes.size());
+  // The nodes that hold node i are users[begin[i]] to users[begin[i + 1]].
+  std::vector<std::uint32_t> begin(nodes.size() + 1);
+  for (const Node& n : nodes) {
+    for (NodeId part : parts(n)) ++begin[index(part)];
+  }
+  std::uint32_t total = 0;
+  for (std::uint32_t& b : begin) total = b += total;
+  std::vector<std::uint32_t> users(total);
   std::vector<std::uint32_t> needed(nodes.size());
   std::vector<bool> nullable(nodes.size());
   std::vector<std::uint32_t> todo;
   bool complements = false;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     const Node& n = nodes[i];
-    for (NodeId part : parts(n)) users[index(part)].push_back(i);
+    for (NodeId part : parts(n)) users[--begin[index(part)]] = i;
     switch (n.kind) {
       case NodeKind::Literal:
         needed[i] = n.count == 0 ? 0 : kUnbounded;
@@ -122,7 +131,8 @@ std::vector<bool> nullable_nodes(const Grammar& g) {
       todo.pop_back();
       if (nullable[i]) continue;
       nullable[i] = true;
-      for (std::uint32_t user : users[i]) {
+      for (std::uint32_t u = begin[i]; u < begin[i + 1]; ++u) {
+        const std::uint32_t user = users[u];
         if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
       }
     }
@@ -307,6 +317,7 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
     return may_be_empty ? t.optional(t.call(rule)) : t.call(rule);
   };
 
+  std::unordered_map<std::string_view, ExprId> classes;  // by the bytes of their ranges
   std::vector<ExprId> term(g.nodes().size(), kNothing);
   for (std::size_t i = 0; i < term.size(); ++i) {
     const Node& n = g.nodes()[i];
@@ -317,9 +328,14 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         e = t.literal(g.literal(n));
         break;
       case NodeKind::CodePoints: {
-        std::vector<ExprId> pieces;
-        for (const CodePointRange& r : g.ranges(n)) utf8_pieces(t, r.first, r.last, every_byte, pieces);
-        e = t.alternation(std::move(pieces));
+        const auto ranges = g.ranges(n);
+        ExprId& known = classes[std::string_view(reinterpret_cast<const char*>(ranges.data()), ranges.size_bytes())];
+        if (known == kNothing) {
+          std::vector<ExprId> pieces;
+          for (const CodePointRange& r : ranges) utf8_pieces(t, r.first, r.last, every_byte, pieces);
+          known = t.alternation(std::move(pieces));
+        }
+        e = known;
         break;
       }
       case NodeKind::RuleRef: {
