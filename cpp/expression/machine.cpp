@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <deque>
 #include <optional>
 #include <queue>
 #include <string>
@@ -15,6 +16,7 @@ namespace glr {
 namespace {
 
 constexpr unsigned kDeepest = 4000;            // calls of local() within each other
+constexpr unsigned kBroadTurn = 5;             // of the searches for a text: every fifth term is taken breadth first
 constexpr std::size_t kMostSearched = 32'768;  // terms looked at to find out whether one is empty
 
 }  // namespace
@@ -325,11 +327,22 @@ bool Machine::empty(ExprId root) {
   const std::scoped_lock lock(mutex_);
   if (const auto it = empty_.find(root); it != empty_.end()) return it->second;
 
-  std::unordered_map<ExprId, ExprId> came_from{{root, root}};
-  std::vector<ExprId> todo{root};
-  while (!todo.empty()) {
-    const ExprId at = todo.back();
-    todo.pop_back();
+  struct Search {
+    std::unordered_map<ExprId, ExprId> came_from;
+    std::deque<ExprId> todo;
+  };
+  // Depth first finds a long text where many states are near, breadth first a short one where a counter goes to a
+  // thousand. Each takes ten times as long as the other on some schemas, so both go on, by turns and apart.
+  Search deep{{{root, root}}, {root}};
+  Search broad = deep;
+  for (unsigned turn = 1; !deep.todo.empty() && !broad.todo.empty(); ++turn) {
+    const bool breadth = turn % kBroadTurn == 0;
+    Search& search = breadth ? broad : deep;
+    const ExprId at = breadth ? search.todo.front() : search.todo.back();
+    if (breadth)
+      search.todo.pop_front();
+    else
+      search.todo.pop_back();
     const Partition& p = partitions_[partition(at)];
     std::uint32_t seen = 0;  // classes are numbered by their first byte
     for (unsigned b = 0; b < 256 && seen < p.count; ++b) {
@@ -339,21 +352,21 @@ bool Machine::empty(ExprId root) {
       for (ExprId next : store_.alternatives(d)) {
         const auto known = empty_.find(next);
         if (clearly_not(next) || (known != empty_.end() && !known->second)) {
-          for (ExprId on_way = at;; on_way = came_from.at(on_way)) {
+          for (ExprId on_way = at;; on_way = search.came_from.at(on_way)) {
             empty_[on_way] = false;
             if (on_way == root) return false;
           }
         }
-        if (known == empty_.end() && came_from.emplace(next, at).second) todo.push_back(next);
+        if (known == empty_.end() && search.came_from.emplace(next, at).second) search.todo.push_back(next);
       }
     }
-    if (came_from.size() > kMostSearched) {
+    if (search.came_from.size() > kMostSearched) {
       throw BudgetError("whether an intersection or a complement holds any text is not found out within " +
                             std::to_string(kMostSearched) + " derivatives",
-                        "max_states", kMostSearched, came_from.size(), "");
+                        "max_states", kMostSearched, search.came_from.size(), "");
     }
   }
-  for (const auto& [id, from] : came_from) empty_[id] = true;
+  for (const auto& [id, from] : (deep.todo.empty() ? deep : broad).came_from) empty_[id] = true;
   return true;
 }
 

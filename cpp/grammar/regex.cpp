@@ -511,7 +511,20 @@ NodeId regex_search(GrammarBuilder& builder, std::string_view pattern, const Reg
   RegexTree tree = read_regex(pattern, settings.flags, settings.file);
   const Span whole{0, static_cast<std::uint32_t>(pattern.size())};
   const std::uint32_t any = tree.add_repeat(tree.add_class({{0, kMaxCodePoint}}, whole), 0, kUnbounded, whole);
-  const std::uint32_t parts[] = {any, tree.root, any};
+  // Any text before and after it. Where the pattern itself begins with ^ or ends with $, nothing: that is the same, and
+  // with no assertion left the translation is the plain one.
+  const RegexNode& root = tree.nodes[tree.root];
+  std::vector<std::uint32_t> parts{tree.root};
+  if (root.kind == RegexKind::Sequence) parts.assign(tree.parts(root).begin(), tree.parts(root).end());
+  const auto is = [&](std::uint32_t part, RegexKind kind) { return tree.nodes[part].kind == kind; };
+  if (!parts.empty() && is(parts.front(), RegexKind::Start))
+    parts.erase(parts.begin());
+  else
+    parts.insert(parts.begin(), any);
+  if (!parts.empty() && is(parts.back(), RegexKind::End))
+    parts.pop_back();
+  else
+    parts.push_back(any);
   tree.root = tree.add(RegexKind::Sequence, parts, whole);
   return Translator(builder, tree, pattern, settings).text();
 }
