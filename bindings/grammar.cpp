@@ -41,7 +41,8 @@ std::shared_ptr<const Grammar> grammar_of_schema(const py::object& schema, std::
                                                  std::string_view property_order,
                                                  const std::optional<std::string>& profile, std::string_view spelling,
                                                  std::string_view on_unsupported,
-                                                 std::optional<std::uint32_t> max_digits, std::string_view file) {
+                                                 std::optional<std::uint32_t> max_digits, const py::object& source,
+                                                 std::string_view file) {
   using O = JsonSchemaOptions;
   O options;
   options.whitespace = choice_of<O::Whitespace>(
@@ -56,6 +57,7 @@ std::shared_ptr<const Grammar> grammar_of_schema(const py::object& schema, std::
       "on_unsupported", on_unsupported, {{"error", O::Unsupported::Error}, {"warn", O::Unsupported::Warn}});
   if (max_digits && *max_digits == 0) throw py::value_error("max_digits is at least 1");
   options.max_digits = max_digits.value_or(0);
+  if (!source.is_none()) options.source = text_view(source);
   py::object text = schema;
   if (!py::isinstance<py::str>(schema) && !py::isinstance<py::bytes>(schema))
     text = py::module_::import("glrsampler.schemas").attr("schema_text")(schema);
@@ -81,13 +83,13 @@ void register_grammar(py::module_& module) {
           "from_json_schema",
           [](const py::object& schema, std::string_view whitespace, std::string_view property_order,
              const std::optional<std::string>& profile, std::string_view spelling, std::string_view on_unsupported,
-             std::optional<std::uint32_t> max_digits, std::string_view file) {
+             std::optional<std::uint32_t> max_digits, const py::object& source, std::string_view file) {
             return holder(grammar_of_schema(schema, whitespace, property_order, profile, spelling, on_unsupported,
-                                            max_digits, file));
+                                            max_digits, source, file));
           },
           "schema"_a, py::kw_only(), "whitespace"_a = "bounded", "property_order"_a = "schema",
           "profile"_a = py::none(), "spelling"_a = "canonical", "on_unsupported"_a = "error",
-          "max_digits"_a = py::none(), "file"_a = "schema",
+          "max_digits"_a = py::none(), "source"_a = py::none(), "file"_a = "schema",
           "The JSON texts whose value meets a JSON Schema: its text, a dict, or a pydantic model class.\n\n"
           "whitespace: 'bounded', what json.dumps writes; 'any', what JSON allows; 'compact', none.\n"
           "property_order: 'schema', as declared, additional ones after them; 'any', every order.\n"
@@ -97,6 +99,7 @@ void register_grammar(py::module_& module) {
           "spelling: of keys and enumerated values: 'canonical', or 'any' that JSON has for the same value.\n"
           "on_unsupported: 'warn' admits more than the schema where it cannot be enforced, and says so in `warnings`.\n"
           "max_digits: of a number, before and after the point together.\n"
+          "source: the document of which strings marked \"x-source-span\": true are pieces.\n"
           "SchemaError, with the JSON pointer, for what is no schema, cannot be enforced exactly or is met by no "
           "value.")
       .def_static(
@@ -157,6 +160,13 @@ void register_grammar(py::module_& module) {
       .def(
           "matches", [](const Grammar& self, py::handle text) { return matches(self, text_view(text)); }, "text"_a,
           "Whether the text as a whole is a sentence of the grammar.")
+      .def("to_gbnf", &Grammar::to_gbnf,
+           "The grammar as GBNF, for llama.cpp and other readers; its root is called root.\n\n"
+           "GrammarError for what GBNF has no means for: intersections and complements, members in any order, bounds "
+           "on\nthe number of properties.")
+      .def_property_readonly("kind", &Grammar::kind, "What read it: 'gbnf', 'json_schema', 'regex', 'choices'...")
+      .def_property_readonly("document", &Grammar::document,
+                             "The `source` of a JSON Schema with strings that are pieces of a document, or None.")
       .def_property_readonly("fingerprint", &Grammar::fingerprint,
                              "SHA-256 of the source, the root's name and the reader's options, in hex.")
       .def_property_readonly("warnings", &Grammar::warnings,

@@ -57,6 +57,7 @@ GrammarBuilder::GrammarBuilder(std::string_view source, std::string_view file, s
     : front_end_(front_end) {
   grammar_.source_ = source;
   grammar_.file_ = file;
+  grammar_.kind_ = front_end.substr(0, front_end.find(' '));
 }
 
 NodeId GrammarBuilder::add(Node node) {
@@ -127,7 +128,7 @@ NodeId GrammarBuilder::terminal(NodeId child, Span span) {
 }
 
 NodeId GrammarBuilder::members(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values,
-                                 Members members, Span span) {
+                               Members members, Span span) {
   const auto& ways = members.ways;
   const bool sorted = std::ranges::is_sorted(ways, {}, &Members::Way::member);
   if (names.size() != members.required.size() || values.size() != ways.size() || !sorted ||
@@ -239,6 +240,7 @@ std::shared_ptr<const Grammar> GrammarBuilder::build(RuleId root) && {
   }
   hash.update_sized(grammar_.rules_.at(static_cast<std::size_t>(root)).name);
   hash.update_sized(grammar_.source_);
+  if (grammar_.document_) hash.update_sized(*grammar_.document_);
   grammar_.fingerprint_ = hash.hex();
   return std::make_shared<const Grammar>(std::move(grammar_));
 }

@@ -41,6 +41,9 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
   out.text(g.source_);
   out.text(g.file_);
   out.raw(g.fingerprint_);
+  out.text(g.kind_);
+  out.u8(g.document_ ? 1 : 0);
+  if (g.document_) out.text(*g.document_);
   out.count(g.warnings_.size());
   for (const std::string& warning : g.warnings_) out.text(warning);
   out.u32(g.max_nesting_);
@@ -118,6 +121,8 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
   g.fingerprint_ = in.raw(kFingerprintDigits);
   in.require(g.fingerprint_.find_first_not_of("0123456789abcdef") == std::string::npos,
              "the grammar's fingerprint is not in hex");
+  g.kind_ = in.text();
+  if (in.u8() != 0) g.document_ = in.text();
   for (std::uint32_t n = in.count(4); n > 0; --n) g.warnings_.emplace_back(in.text());
   g.max_nesting_ = in.u32();
   for (std::uint32_t n = in.count(16); n > 0; --n) {

@@ -1,6 +1,12 @@
-// The texts that are some chunks of a list in a row: the substrings of a text at the granularity of its chunks.
+// The substrings of a text as a grammar, the empty one included.
+//
+// A text of n symbols has up to n(n+1)/2 substrings, but the least automaton of them has at most 2n states and 3n
+// transitions (the suffix automaton: Blumer et al. 1985; built online as in Crochemore and Rytter). It has no cycle, so
+// each state is one node: the empty text, or a symbol and the node of the state it leads to.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -8,7 +14,11 @@
 
 namespace glr {
 
-// Also the empty text. As many nodes as chunks: each tail of the list is made once.
+// `written`: a symbol as the grammar writes it. O(n log n) time, O(n) nodes.
+NodeId substrings(GrammarBuilder& builder, std::span<const std::uint32_t> text,
+                  const std::function<NodeId(std::uint32_t)>& written, Span span);
+
+// The texts that are some chunks of a list in a row: the substrings of a text at the granularity of its chunks.
 NodeId substrings(GrammarBuilder& builder, std::span<const std::string> chunks, Span span);
 
 }  // namespace glr

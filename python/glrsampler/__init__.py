@@ -52,6 +52,7 @@ from .errors import (
 from .generation import Event, Result, generate, stream
 from .reasons import Reason
 from .schemas import json_object
+from .validation import Violation, source_spans, validate
 
 if TYPE_CHECKING:
     from . import tools as tools
@@ -80,6 +81,7 @@ __all__ = [
     "ToolError",
     "UntrustedTokenError",
     "Utf8Buffer",
+    "Violation",
     "Vocabulary",
     "VocabularyError",
     "__version__",
@@ -94,9 +96,11 @@ __all__ = [
     "repeat",
     "rule",
     "sequence",
+    "source_spans",
     "special_token",
     "stream",
     "triggered",
+    "validate",
 ]
 
 

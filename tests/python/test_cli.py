@@ -250,3 +250,28 @@ def test_what_the_tools_need_is_named_when_it_is_missing() -> None:
     assert done.returncode == 2
     assert "pip install 'glrsampler[tools]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_json_schemas(tmp_path: Path) -> None:
+    schema = tmp_path / "answer.schema.json"
+    schema.write_text('{"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"], "format": "odd"}')
+    done = run(
+        "generate", "--json-schema", str(schema), "--prompt", "JSON: ", "--seed", "1", "--max-tokens", "60", "--quiet"
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.startswith("{")
+    text = tmp_path / "text.json"
+    text.write_text('{"n": 2}')
+    done = run("check", "--json-schema", str(schema), "--text", str(text))
+    assert (done.returncode, done.stderr) == (0, f"{text}: matches\n")
+    done = run("check", "--json-schema", str(schema))
+    assert done.returncode == 0
+    assert "'odd' is no format" in done.stderr
+    assert done.stderr.endswith(f"{schema}: a JSON Schema\n")
+    done = run("explain", "--json-schema", "-", "--text", '{"a', stdin='{"properties": {"ab": {}}, "required": ["ab"]}')
+    assert done.returncode == 0, done.stderr
+    assert "tokens:" in done.stdout
+    done = run("check", "--json-schema", "-", stdin='{"type": "strng"}')
+    assert done.returncode == 2
+    assert "did you mean 'string'" in done.stderr
+    assert run("explain", "--json-schema", "x", "--grammar", "y", "--text", "").returncode == 2

@@ -427,8 +427,27 @@ def test_spelling() -> None:
     check(SCHEMA, ['{"b": "é/1"}'], other)
     check(SCHEMA, ['{"b": "é/1"}', *other], ['{"\\u0062": []}'], spelling="any")
     check({"const": 10}, ["10"], ["10.0", "1e1"])
-    check({"const": 10}, ["10", "10.0", "1e1"], ["11", "10.1", "1e2"], spelling="any")
-    check({"type": "integer"}, ["10", "10.0", "1e1"], ["1.5", "1e-1"], spelling="any")
+    ten = ["10", "10.0", "1e1", "100e-1", "1000.0E-2", "0.1e2", "0.010e+03", "10e0", "10e-00"]
+    check({"const": 10}, ten, ["11", "10.1", "1e2", "10e1", "10e-1", "-10", "010"], spelling="any")
+    check({"const": -0.25}, ["-0.25", "-25e-2", "-0.0025e2", "-2.50e-1"], ["-0.26", "0.25", "-25e-3"], spelling="any")
+    check(
+        {"type": "integer"},
+        ["10", "10.0", "1e1", "1.5e1", "150e-1", "0e-3", "-0.0", "1e400"],
+        ["1.5", "1e-1", "15e-1", "1.55e1", "0.5e0"],
+        spelling="any",
+    )
+    check(
+        {"type": "integer", "minimum": 5, "maximum": 200},
+        ["5", "5e0", "50e-1", "0.5e1", "2e2", "20000e-2", "199.0"],
+        ["4", "4e0", "49e-1", "0.4e1", "2.01e2", "201", "55e-1", "2e3"],
+        spelling="any",
+    )
+    check(
+        {"type": "number", "exclusiveMinimum": 0.5, "multipleOf": 0.25},
+        ["0.75", "1", "0.075e1", "0.0100e2"],
+        ["0.5", "0.8", "0.05e1", "0.08e1"],
+        spelling="any",
+    )
 
 
 def test_max_digits() -> None:

@@ -83,6 +83,8 @@ void Algebra::meet(Work& work, const Schema& s, SchemaId id) {
     if (std::find(known.begin(), known.end(), p) == known.end()) known.push_back(p);
   }
 
+  shape.string.from_source = shape.string.from_source || s.from_source;
+
   ArrayShape& array = shape.array;
   for (std::size_t i = 0; i < s.prefix_items.size(); ++i) add(array.at(i), Literal{s.prefix_items[i]});
   if (s.items) {
@@ -221,6 +223,7 @@ void Algebra::negate_strings(const Work& work, const Schema& s, std::vector<Work
     longer.min_length = std::max(longer.min_length, s.max_length + 1);
   }
   for (const Pattern& p : s.patterns) branch().not_matches.push_back(p);
+  if (s.from_source) branch().not_from_source = true;
 }
 
 void Algebra::negate_arrays(const Work& work, const Schema& s, std::vector<Work>& out) {
@@ -334,6 +337,8 @@ bool Algebra::admits(const StringShape& shape, const std::string& content) {
   if (length < shape.min_length || length > shape.max_length) return false;
   if (std::find(shape.excluded.begin(), shape.excluded.end(), content) != shape.excluded.end()) return false;
   if (shape.only && std::find(shape.only->begin(), shape.only->end(), content) == shape.only->end()) return false;
+  const bool in_source = (shape.from_source || shape.not_from_source) && source_.find(content) != std::string::npos;
+  if ((shape.from_source && !in_source) || (shape.not_from_source && in_source)) return false;
   const auto matched = [&](const Pattern& p) { return patterns_.matches(p, content); };
   return std::all_of(shape.matches.begin(), shape.matches.end(), matched) &&
          std::none_of(shape.not_matches.begin(), shape.not_matches.end(), matched);
@@ -381,7 +386,8 @@ void Algebra::settle(Work& work, unsigned depth) {
       const StringShape rest = string;
       std::erase_if(*string.only, [&](const std::string& v) { return !admits(rest, v); });
     }
-    if ((string.only && string.only->empty()) || string.min_length > string.max_length)
+    if ((string.only && string.only->empty()) || string.min_length > string.max_length ||
+        (string.from_source && string.not_from_source))
       shape.types &= static_cast<TypeSet>(~kString);
   }
   if ((shape.types & kArray) != 0) settle_array(shape, depth);

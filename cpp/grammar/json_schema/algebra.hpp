@@ -20,7 +20,9 @@ namespace glr::json_schema {
 
 class Algebra {
  public:
-  Algebra(const Reader& schemas, std::string_view file) : schemas_(schemas), file_(file), patterns_(file) {}
+  // `source`: the document that strings marked so are pieces of.
+  Algebra(const Reader& schemas, std::string_view source, std::string_view file)
+      : schemas_(schemas), source_(source), file_(file), patterns_(file) {}
 
   // The shapes whose union is the goal; none when no value meets it. SchemaError beyond kMaxShapes.
   std::vector<Shape> shapes(const Goal& goal);
@@ -76,6 +78,7 @@ class Algebra {
   bool provably_empty(const Goal& goal, unsigned depth);
 
   const Reader& schemas_;
+  std::string source_;
   std::string file_;
   PatternMatcher patterns_;
   std::map<Goal, bool> empty_;  // known, or being found out (false)

@@ -4,7 +4,9 @@
 
 #include "grammar/json_schema/algebra.hpp"
 #include "grammar/json_schema/error.hpp"
+#include "grammar/json_schema/limits.hpp"
 #include "grammar/json_schema/reader.hpp"
+#include "grammar/json_schema/strings.hpp"
 #include "grammar/json_schema/writer.hpp"
 #include "grammar/productive.hpp"
 
@@ -33,6 +35,11 @@ void check(const JsonSchemaOptions& options, std::string_view file) {
     fail(file, "#", DiagnosticKind::Unsupported, "spelling=\"any\" in the strict profile",
          "it has one spelling for each text");
   }
+  if (options.source && json_schema::code_points_in(*options.source) > json_schema::kMaxSource) {
+    fail(file, "#", DiagnosticKind::LimitExceeded,
+         "source document of more than " + std::to_string(json_schema::kMaxSource) + " code points",
+         "pass the part of it that the strings may come from");
+  }
 }
 
 RuleId write(GrammarBuilder& builder, json_schema::Algebra& algebra, const json_schema::Reader& schemas,
@@ -48,8 +55,9 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
   using namespace json_schema;
   check(options, file);
   const Reader schemas(text, 0, options, file);
-  Algebra algebra(schemas, file);
+  Algebra algebra(schemas, options.source.value_or(""), file);
   GrammarBuilder builder(text, file, front_end(options));
+  if (options.source) builder.set_document(*options.source);
   const RuleId root = write(builder, algebra, schemas, options, file);
   auto grammar = std::move(builder).build(root);
   if (!productive_nodes(*grammar)[static_cast<std::size_t>(grammar->rule(root).body)]) {
@@ -64,7 +72,7 @@ RuleId add_json_schema(GrammarBuilder& builder, std::string_view text, std::size
                        const JsonSchemaOptions& options, std::string_view file) {
   check(options, file);
   const json_schema::Reader schemas(text, begin, options, file);
-  json_schema::Algebra algebra(schemas, file);
+  json_schema::Algebra algebra(schemas, options.source.value_or(""), file);
   return write(builder, algebra, schemas, options, file);
 }
 

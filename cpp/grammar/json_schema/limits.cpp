@@ -33,6 +33,7 @@ constexpr Keyword kKeywords[] = {
     {"maxLength", Support::Exact, "in code points"},
     {"pattern", Support::Partly, "all of ECMA-262 but back-references"},
     {"format", Support::Exact, "the formats listed below; any other name says nothing"},
+    {"x-source-span", Support::Partly, "with `source=`: the string is a piece of that document"},
     {"minimum", Support::Exact, "of spellings with an exponent, those with one non-zero digit before the point"},
     {"maximum", Support::Exact, "as minimum"},
     {"exclusiveMinimum", Support::Exact, "a number, or draft 4's boolean"},

@@ -39,6 +39,7 @@ const Format* find_format(std::string_view name);
 inline constexpr std::size_t kMaxShapes = 4'000;         // alternatives of one schema, combinations multiplied out
 inline constexpr std::size_t kMaxNumberStates = 50'000;  // of the automaton of one number
 inline constexpr std::size_t kMaxKeyClasses = 256;       // subsets of the patterns that apply to one object
+inline constexpr std::size_t kMaxSource = 200'000;       // code points of a source document
 inline constexpr std::uint32_t kStrictDepth = 16;        // arrays and objects in each other, in the strict profile
 inline constexpr std::uint32_t kStrictDigits = 17;       // of a number, in the strict profile
 

@@ -1,6 +1,7 @@
 #include "grammar/json_schema/numbers.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <map>
 
@@ -48,6 +49,27 @@ struct Progress {
   std::vector<std::uint64_t> remainders;  // by divisor; kNoMultiple: more digits than any multiple has
   friend auto operator<=>(const Progress&, const Progress&) = default;
 };
+
+// Under spelling="any": exponents with which a value has all its spellings (500e-2), not the one with a single digit
+// before the point alone. For each of them there is an automaton, and json.dumps writes none in this range.
+constexpr int kSpelledExponent = 9;
+
+// d times 10^places.
+Decimal shifted(Decimal d, int places) {
+  std::string& from = places > 0 ? d.fraction : d.integer;
+  for (int i = 0; i < std::abs(places); ++i) {
+    if (places > 0) {
+      d.integer += from.empty() ? '0' : from.front();
+      if (!from.empty()) from.erase(0, 1);
+    } else {
+      d.fraction.insert(0, 1, from.empty() ? '0' : from.back());
+      if (!from.empty()) from.pop_back();
+    }
+  }
+  d.integer.erase(0, std::min(d.integer.find_first_not_of('0'), d.integer.size()));
+  d.fraction.erase(d.fraction.find_last_not_of('0') + 1);
+  return d;
+}
 
 constexpr std::uint64_t kNoMultiple = ~std::uint64_t{0};
 
@@ -171,6 +193,7 @@ class NumberWriter {
   NodeId plain(const Magnitude& magnitude);
   NodeId signed_numbers(const NumberShape& shape, TypeSet types, bool negative, const std::vector<Divisor>& divisors);
   NodeId scientific(const Ray& ray);
+  NodeId with_exponent(Magnitude magnitude, int exponent);
   NodeId mantissas(std::vector<Comparison> comparisons);
   NodeId exponents(std::optional<long> low, std::optional<long> high);
   NodeId whole_magnitudes(std::optional<long> low, std::optional<long> high);
@@ -308,14 +331,40 @@ NodeId NumberWriter::signed_numbers(const NumberShape& shape, TypeSet types, boo
     ways.push_back(plain(m));
     if (!whole && m.divisors.empty() && shape.excluded.empty()) ways.push_back(scientific(r));
     if (whole && any_spelling && free) {
-      // 1e2, 1.0E+2: zeros added, never digits taken away.
+      // 1e2, 1.0E+2 with any exponent: zeros added, never digits taken away.
       ways.push_back(sequence({unlimited(true),
                                optional(sequence({literal("."), builder_.repeat(literal("0"), 1, kUnbounded, {})})),
                                any_of("eE"), optional(literal("+")), digits(1, kUnbounded)}));
     }
+    for (int e = -kSpelledExponent; any_spelling && e <= kSpelledExponent; ++e) {
+      // With a negative exponent a divisor would be a multiple of a power of ten: too many remainders.
+      if (e >= 0 || m.divisors.empty()) ways.push_back(with_exponent(m, e));
+    }
   }
   const NodeId magnitudes = builder_.choice(ways, {});
   return negative ? sequence({literal("-"), magnitudes}) : magnitudes;
+}
+
+// The numbers that are of the magnitude once they are multiplied with 10^exponent.
+NodeId NumberWriter::with_exponent(Magnitude m, int exponent) {
+  for (Comparison& c : m.comparisons) c.with = shifted(c.with, -exponent);
+  for (Divisor& d : m.divisors) d.scale += static_cast<std::size_t>(std::max(exponent, 0));
+  const bool whole = m.whole;
+  m.whole = whole && exponent <= 0;
+  if (whole && exponent > 0) m.divisors.push_back({1, static_cast<std::size_t>(exponent), true});
+  NodeId mantissa = plain(m);
+  const NodeId zeros = builder_.repeat(literal("0"), 0, kUnbounded, {});
+  if (whole && exponent < 0) {
+    // Zeros at the end of the integer part, or nothing but zeros.
+    const auto taken = static_cast<std::uint32_t>(-exponent);
+    const NodeId ends = sequence({digits(1, kUnbounded), builder_.repeat(literal("0"), taken, taken, {})});
+    const NodeId integer = builder_.choice(std::vector{ends, literal("0")}, {});
+    mantissa = builder_.intersection(
+        std::vector{mantissa, sequence({integer, optional(sequence({literal("."), zeros}))})}, {});
+  }
+  NodeId sign = exponent < 0 ? literal("-") : optional(literal("+"));
+  if (exponent == 0) sign = optional(any_of("+-"));
+  return sequence({mantissa, any_of("eE"), sign, zeros, literal(std::to_string(std::abs(exponent)))});
 }
 
 // d(.d+)?e..., d not 0: the exponent orders before the mantissa does.

@@ -6,7 +6,7 @@
 // language any more (0.05e2, 500e-2, ...). Where bounds apply, the spellings admitted are those with one non-zero digit
 // before the point, which programs write; where no bound applies, all are. A whole number is written without
 // point and exponent, unless every spelling was asked for: then a point with zeros and exponents that only add zeros
-// too.
+// too. With exponents from -9 to 9 every spelling of a number is admitted when every spelling was asked for.
 #pragma once
 
 #include <string>

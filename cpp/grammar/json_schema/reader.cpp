@@ -222,9 +222,18 @@ bool Reader::read_string_keyword(Schema& s, const std::string& key, const Value&
     s.max_length = count_of(value, at);
   else if (key == "pattern")
     s.patterns.push_back({expect(value, ValueKind::String, at).text, false, at});
+  else if (key == "x-source-span")
+    read_source_span(s, expect(value, ValueKind::Boolean, at).boolean, at);
   else
     return false;
   return true;
+}
+
+void Reader::read_source_span(Schema& s, bool marked, const std::string& at) {
+  if (marked && !options_.source)
+    unsupported(s, at, "'x-source-span' without a source document", "pass it as source=");
+  else
+    s.from_source = s.from_source || marked;
 }
 
 void Reader::read_format(Schema& s, const Value& value, const std::string& at) {

@@ -38,6 +38,7 @@ class Reader {
   bool read_applicator(Schema& s, const std::string& key, const Value& value, const Value& object);
   void read_types(Schema& s, const Value& value, const std::string& at);
   void read_dependencies(Schema& s, const std::string& key, const Value& value);
+  void read_source_span(Schema& s, bool marked, const std::string& at);
   void read_format(Schema& s, const Value& value, const std::string& at);
   void add_value(Values& values, const Value& value, const std::string& at);
   SchemaId schema_of_value(const Value& value, const std::string& at);

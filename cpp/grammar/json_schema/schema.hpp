@@ -95,6 +95,7 @@ struct Schema {
   std::uint32_t min_length = 0;
   std::uint32_t max_length = kNoBound;
   std::vector<Pattern> patterns;  // pattern and format
+  bool from_source = false;       // a piece of the source document
 
   std::vector<SchemaId> prefix_items;
   std::optional<SchemaId> items;  // those after the prefix

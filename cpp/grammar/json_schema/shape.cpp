@@ -55,7 +55,7 @@ void StringShape::restrict_to(const std::vector<std::string>& values) {
 
 bool StringShape::unconstrained() const {
   return min_length == 0 && max_length == kNoBound && matches.empty() && not_matches.empty() && !only &&
-         excluded.empty();
+         excluded.empty() && !from_source && !not_from_source;
 }
 
 Goal& ArrayShape::at(std::size_t index) {

@@ -47,6 +47,8 @@ struct StringShape {
   std::uint32_t max_length = kNoBound;
   std::vector<Pattern> matches;
   std::vector<Pattern> not_matches;
+  bool from_source = false;  // a piece of the source document
+  bool not_from_source = false;
   std::optional<std::vector<std::string>> only;
   std::vector<std::string> excluded;
 

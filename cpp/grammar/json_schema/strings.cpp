@@ -7,6 +7,7 @@
 #include "grammar/json_schema/error.hpp"
 #include "grammar/json_schema/value.hpp"
 #include "grammar/regex.hpp"
+#include "grammar/substrings.hpp"
 #include "support/utf8.hpp"
 
 namespace glr::json_schema {
@@ -233,19 +234,34 @@ NodeId Strings::matching(const Pattern& pattern) {
   return it->second;
 }
 
+// One rule, however many strings are pieces of it.
+NodeId Strings::piece_of_source() {
+  if (!piece_) {
+    const RuleId rule = builder_.declare("source-span");
+    std::vector<std::uint32_t> text;
+    for (const char32_t c : decoded(source_)) text.push_back(c);
+    const auto written = [this](std::uint32_t c) { return one_of({{c, c}}); };
+    builder_.define(rule, substrings(builder_, text, written, {}), {});
+    piece_ = builder_.rule_ref(rule, {});
+  }
+  return *piece_;
+}
+
 NodeId Strings::content(const StringShape& shape) {
   if (shape.only) {
     std::vector<NodeId> texts;
     for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
     return builder_.choice(texts, {});
   }
-  if (shape.matches.empty() && shape.not_matches.empty())
+  if (shape.matches.empty() && shape.not_matches.empty() && !shape.from_source && !shape.not_from_source)
     return all_but(shape.excluded, shape.min_length, shape.max_length);
   std::vector<NodeId> all;
+  if (shape.from_source) all.push_back(piece_of_source());
   for (const Pattern& p : shape.matches) all.push_back(matching(p));
   if (all.empty() || shape.min_length > 0 || shape.max_length != kNoBound || !shape.excluded.empty())
     all.push_back(all_but(shape.excluded, shape.min_length, shape.max_length));
   for (const Pattern& p : shape.not_matches) all.push_back(builder_.complement(matching(p), {}));
+  if (shape.not_from_source) all.push_back(builder_.complement(piece_of_source(), {}));
   return builder_.intersection(all, {});
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,9 @@ class Strings {
 
   // `enumerated`: how known texts (enum, keys) are spelled; `open`: all other strings. Any implies nothing for the
   // other one, except that enumerated texts are a part of the open ones.
-  Strings(GrammarBuilder& builder, Spelling open, Spelling enumerated, std::string_view file)
-      : builder_(builder), open_(open), enumerated_(enumerated), file_(file) {}
+  // `source`: what the strings that are pieces of a document are pieces of.
+  Strings(GrammarBuilder& builder, Spelling open, Spelling enumerated, std::string_view source, std::string_view file)
+      : builder_(builder), open_(open), enumerated_(enumerated), source_(source), file_(file) {}
 
   NodeId quoted(NodeId content);
   // What the shape admits, without the quotes.
@@ -37,6 +39,7 @@ class Strings {
   NodeId all_but(const std::vector<std::string>& texts, std::uint32_t min, std::uint32_t max);
   // The texts that a pattern matches, without the quotes. SchemaError for a pattern that cannot be read.
   NodeId matching(const Pattern& pattern);
+  NodeId piece_of_source();
   NodeId without(NodeId some);  // well-formed content that is none of `some`
 
  private:
@@ -51,7 +54,9 @@ class Strings {
   GrammarBuilder& builder_;
   Spelling open_;
   Spelling enumerated_;
+  std::string source_;
   std::string file_;
+  std::optional<NodeId> piece_;
   std::map<std::vector<std::pair<char32_t, char32_t>>, NodeId> spelled_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, NodeId> repeated_;
   std::map<std::pair<std::string, bool>, NodeId> matching_;

@@ -23,8 +23,8 @@ Writer::Writer(Algebra& algebra, GrammarBuilder& builder, const JsonSchemaOption
       options_(options),
       file_(file),
       strings_(builder, strict() ? JsonSchemaOptions::Spelling::Canonical : JsonSchemaOptions::Spelling::Any,
-               options.spelling, file),
-      names_(builder, options.spelling, options.spelling, file) {
+               options.spelling, options.source.value_or(""), file),
+      names_(builder, options.spelling, options.spelling, options.source.value_or(""), file) {
   const NodeId none = builder_.empty({});
   switch (options.whitespace) {
     case JsonSchemaOptions::Whitespace::Compact:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -124,6 +125,8 @@ struct JsonSchemaOptions {
   Profile profile = Profile::None;
   Spelling spelling = Spelling::Canonical;
   Unsupported on_unsupported = Unsupported::Error;
+  // What strings marked "x-source-span" are pieces of (UTF-8).
+  std::optional<std::string> source;
   std::uint32_t max_digits = 0;  // of a number, before and after the point together; 0: unlimited, 17 in Strict
 };
 
@@ -184,6 +187,16 @@ class Grammar {
   const TokenLiteral& token_literal(const Node& n) const { return tokens_[n.first]; }
   const Members& members(const Node& n) const { return members_[n.min]; }
 
+  // GBNF of the same language; the root is called root. Rules that no sentence uses and alternatives without a text are
+  // left out. Throws GrammarError for what GBNF has no means for: intersections and complements, members in any order
+  // and counted ones.
+  std::string to_gbnf() const;
+
+  // The reader that made it: gbnf, json_schema, regex, choices...
+  const std::string& kind() const { return kind_; }
+  // The document that some strings must be pieces of, beside the source; see JsonSchemaOptions.
+  const std::optional<std::string>& document() const { return document_; }
+
   // What the grammar admits beyond its source, a sentence each; empty when it is exact.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -207,6 +220,8 @@ class Grammar {
   std::string source_;
   std::string file_;
   std::string fingerprint_;
+  std::string kind_;
+  std::optional<std::string> document_;
   std::vector<std::string> warnings_;
   std::uint32_t max_nesting_ = 0;
 };
@@ -214,7 +229,7 @@ class Grammar {
 // Builds a Grammar bottom up: children first. Rules may be referred to before they are defined.
 class GrammarBuilder {
  public:
-  // `front_end` names the reader and its options; it enters the fingerprint.
+  // `front_end` names the reader and its options, the reader up to the first blank; it enters the fingerprint.
   GrammarBuilder(std::string_view source, std::string_view file, std::string_view front_end);
 
   NodeId empty(Span span) { return literal("", span); }
@@ -246,6 +261,7 @@ class GrammarBuilder {
   const std::vector<Rule>& rules() const { return grammar_.rules_; }
 
   void limit_nesting(std::uint32_t levels) { grammar_.max_nesting_ = levels; }
+  void set_document(std::string_view text) { grammar_.document_ = text; }
   void warn(std::string sentence) { grammar_.warnings_.push_back(std::move(sentence)); }
 
   // Every rule must be defined. The builder is spent. A grammar without a source, put together by calls, gets its
