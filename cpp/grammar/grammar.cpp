@@ -170,13 +170,13 @@ NodeId GrammarBuilder::include(const Grammar& other, Span span) {
   const std::uint32_t ranges = checked_size(grammar_.ranges_.size());
   const std::uint32_t children = checked_size(grammar_.children_.size());
   const std::uint32_t tokens = checked_size(grammar_.tokens_.size());
-  const std::uint32_t unordered = checked_size(grammar_.unordered_.size());
+  const std::uint32_t members = checked_size(grammar_.members_.size());
   checked_size(nodes + other.nodes_.size());
   grammar_.bytes_ += other.bytes_;
   grammar_.ranges_.insert(grammar_.ranges_.end(), other.ranges_.begin(), other.ranges_.end());
   for (NodeId child : other.children_) grammar_.children_.push_back(NodeId{static_cast<std::uint32_t>(child) + nodes});
   grammar_.tokens_.insert(grammar_.tokens_.end(), other.tokens_.begin(), other.tokens_.end());
-  grammar_.unordered_.insert(grammar_.unordered_.end(), other.unordered_.begin(), other.unordered_.end());
+  grammar_.members_.insert(grammar_.members_.end(), other.members_.begin(), other.members_.end());
   grammar_.warnings_.insert(grammar_.warnings_.end(), other.warnings_.begin(), other.warnings_.end());
   for (Node node : other.nodes_) {
     node.span = span;
@@ -193,8 +193,8 @@ NodeId GrammarBuilder::include(const Grammar& other, Span span) {
       case NodeKind::Token:
         node.first += tokens;
         break;
-      case NodeKind::Unordered:
-        node.min += unordered;
+      case NodeKind::Members:
+        node.min += members;
         node.first += children;
         break;
       default:
