@@ -259,6 +259,48 @@ GrammarError missing_byte(const Grammar& g, const ByteSet& writable, const std::
   return grammar_error(g.file(), {DiagnosticKind::MissingByte, {}, "a byte that every sentence needs", ""});
 }
 
+// The sequences that are used once, by a sequence, and the choices that are used once, by a choice: by node. Their
+// parts are taken for their user's own, so that groups nested n deep become one list of n parts instead of n lists.
+std::vector<bool> inlined_nodes(const Grammar& g) {
+  std::vector<std::uint32_t> uses(g.nodes().size());
+  std::vector<bool> inlined(g.nodes().size());
+  for (const Rule& rule : g.rules()) ++uses[static_cast<std::size_t>(rule.body)];
+  const auto has_children = [](const Node& n) {
+    return n.kind != NodeKind::Literal && n.kind != NodeKind::CodePoints && n.kind != NodeKind::RuleRef &&
+           n.kind != NodeKind::Token;
+  };
+  for (const Node& n : g.nodes()) {
+    if (!has_children(n)) continue;
+    for (NodeId child : g.children(n)) ++uses[static_cast<std::size_t>(child)];
+  }
+  for (const Node& n : g.nodes()) {
+    if (n.kind != NodeKind::Sequence && n.kind != NodeKind::Choice) continue;
+    for (NodeId child : g.children(n)) {
+      const auto i = static_cast<std::size_t>(child);
+      inlined[i] = uses[i] == 1 && g.node(child).kind == n.kind;
+    }
+  }
+  return inlined;
+}
+
+// The parts of a sequence or a choice in order.
+std::vector<NodeId> parts_of(const Grammar& g, const Node& node, const std::vector<bool>& inlined) {
+  std::vector<NodeId> parts;
+  const auto children = g.children(node);
+  std::vector<NodeId> todo(children.rbegin(), children.rend());
+  while (!todo.empty()) {
+    const NodeId id = todo.back();
+    todo.pop_back();
+    if (!inlined[static_cast<std::size_t>(id)]) {
+      parts.push_back(id);
+      continue;
+    }
+    const auto own = g.children(g.node(id));
+    todo.insert(todo.end(), own.rbegin(), own.rend());
+  }
+  return parts;
+}
+
 // `term`: by node; kNothing where it has no text.
 ExprId members_of(const Grammar& g, const Node& node, ExpressionStore& t, const std::vector<ExprId>& term) {
   const Members& members = g.members(node);
@@ -317,11 +359,19 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
     return may_be_empty ? t.optional(t.call(rule)) : t.call(rule);
   };
 
+  // A term that is too deep becomes a rule.
+  const auto shallow = [&](ExprId e) {
+    if (t[e].head_depth <= kDeepest) return e;
+    const bool empty = t[e].nullable;
+    return call_of(rules.add(t.nonempty(e)), empty);
+  };
+
+  const std::vector<bool> inlined = inlined_nodes(g);
   std::unordered_map<std::string_view, ExprId> classes;  // by the bytes of their ranges
   std::vector<ExprId> term(g.nodes().size(), kNothing);
   for (std::size_t i = 0; i < term.size(); ++i) {
     const Node& n = g.nodes()[i];
-    if (!productive[i]) continue;
+    if (!productive[i] || inlined[i]) continue;
     ExprId e = kNothing;
     switch (n.kind) {
       case NodeKind::Literal:
@@ -345,13 +395,13 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
       }
       case NodeKind::Sequence: {
         e = kEmpty;
-        const auto children = g.children(n);
-        for (std::size_t c = children.size(); c-- > 0;) e = t.concat(term[static_cast<std::size_t>(children[c])], e);
+        const std::vector<NodeId> parts = parts_of(g, n, inlined);
+        for (std::size_t p = parts.size(); p-- > 0;) e = shallow(t.concat(term[static_cast<std::size_t>(parts[p])], e));
         break;
       }
       case NodeKind::Choice: {
         std::vector<ExprId> members;
-        for (NodeId c : g.children(n)) members.push_back(term[static_cast<std::size_t>(c)]);
+        for (NodeId c : parts_of(g, n, inlined)) members.push_back(term[static_cast<std::size_t>(c)]);
         e = t.alternation(std::move(members));
         break;
       }
@@ -380,11 +430,7 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         if (vocabulary != nullptr) e = t.token(resolve(g, n, *vocabulary));
         break;
     }
-    if (t[e].head_depth > kDeepest) {
-      const bool empty = t[e].nullable;
-      e = call_of(rules.add(t.nonempty(e)), empty);
-    }
-    term[i] = e;
+    term[i] = shallow(e);
   }
   for (std::size_t r = 0; r < g.rules().size(); ++r) {
     rules.bodies[r] = t.nonempty(term[static_cast<std::size_t>(g.rules()[r].body)]);

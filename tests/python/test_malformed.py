@@ -245,3 +245,18 @@ def test_prompts_that_are_no_unicode(data: bytes, model_path: Path) -> None:
     done = run(["\n".join(code)], timeout=120)
     assert done.returncode == 0, done.stderr[-500:]
     assert all(int(count) > 0 for count in done.stdout.split())
+
+
+@pytest.mark.parametrize("operator", ["", "|"])
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("part", ['"a"', '"b"?', "[ab]*"])
+def test_groups_nested_deep_are_one_list(operator: str, left: bool, part: str) -> None:
+    """Built as a list in a list for each group, they took space and time of the square of their number."""
+    depth = 20_000
+    groups = f"({part} {operator} " * depth + part + ")" * depth
+    if left:
+        groups = "(" * depth + part + f" {operator} {part})" * depth
+    grammar = glr.Grammar.from_gbnf(f"root ::= {groups}")
+    text = b"a" * (depth + 1) if part == '"a"' and not operator else b"b" if "b" in part else b"a"
+    assert grammar.matches(text)
+    assert not grammar.matches(b"c")
