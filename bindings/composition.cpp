@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "glrsampler/grammar.hpp"
+#include "grammar/substrings.hpp"
 
 namespace glr::bindings {
 
@@ -43,6 +44,9 @@ class Composer {
     else
       literal.id = std::get<std::uint32_t>(name);
     return number(builder().token(std::move(literal), {}));
+  }
+  std::uint32_t substrings(const std::vector<std::string>& chunks) {
+    return number(glr::substrings(builder(), chunks, {}));
   }
   std::uint32_t include(const Grammar& grammar) { return number(builder().include(grammar, {})); }
   std::uint32_t declare(std::string_view name) {
@@ -101,6 +105,7 @@ void register_composition(py::module_& module) {
       .def("complement", &Composer::complement, "part"_a, "Among all byte strings.")
       .def("repeat", &Composer::repeat, "part"_a, "min"_a, "max"_a)
       .def("token", &Composer::token, "name"_a, "negated"_a, "A whole model token, by its text or its id.")
+      .def("substrings", &Composer::substrings, "chunks"_a, "Some of the chunks in a row, or nothing.")
       .def("include", &Composer::include, "grammar"_a, "The sentences of another grammar.")
       .def("declare", &Composer::declare, "name"_a, "A rule to be defined later.")
       .def("rule_ref", &Composer::rule_ref, "rule"_a)

@@ -35,6 +35,7 @@ from .composition import (
     rule,
     sequence,
     special_token,
+    substring_of,
     triggered,
 )
 from .errors import (
@@ -99,6 +100,7 @@ __all__ = [
     "source_spans",
     "special_token",
     "stream",
+    "substring_of",
     "triggered",
     "validate",
 ]

@@ -120,6 +120,12 @@ def any_text() -> Node:
     return repeat(Node((), lambda composer, _: composer.code_points([(0, 0x10FFFF)])))
 
 
+def substring_of(text: str) -> Node:
+    """Any piece of the text, the empty one too; code points are not cut. As large as the text, not as its pieces."""
+    chunks = list(text)
+    return Node((), lambda composer, _: composer.substrings(chunks))
+
+
 def sequence(*parts: Part) -> Node:
     """One after the other; none at all is the empty text."""
     return Node([_node(p) for p in parts], lambda composer, ids: composer.sequence(ids))

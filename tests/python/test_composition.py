@@ -99,6 +99,18 @@ def test_a_schema_inside_another_grammar() -> None:
     assert ("[" + glr.json_schema('{"type": "string"}', whitespace="compact") + "]").grammar().matches('["x"]')
 
 
+def test_pieces_of_a_text() -> None:
+    text = "abcabé, aab"
+    pieces = {text[i:j] for i in range(len(text) + 1) for j in range(i, len(text) + 1)}
+    assert matched(glr.substring_of(text), "abcé, ", 3) == {piece for piece in pieces if len(piece) <= 3}
+    quoted = ('"' + glr.substring_of(text) + '"').grammar()
+    assert all(quoted.matches(f'"{piece}"') for piece in pieces)
+    assert not quoted.matches('"ac"')
+    assert glr.substring_of("").grammar().matches("")
+    long = "".join(str(n) + " " for n in range(5000))
+    assert glr.substring_of(long).grammar().matches(long[1000:9000])
+
+
 # --- triggers ------------------------------------------------------------------------------------------
 
 AB = "ab<"
