@@ -380,6 +380,23 @@ TEST(refusals) {
   CHECK_THROWS_GRAMMAR(Grammar::from_lark("start: \"a\"", "star"), 1, 1, "did you mean 'start'?");
 }
 
+// Lark's lexer looks around a terminal; a terminal here ends where its text does, and that is said.
+TEST(assertions_that_look_outward) {
+  const auto warnings = [](std::string_view terminal) {
+    return Grammar::from_lark("start: A\nA: " + std::string(terminal))->warnings().size();
+  };
+  for (const char* terminal :
+       {"\"a\" /(?!b)/", R"(/if\b/)", R"(/\bif/)", "/^a/", "/a$/", "/(?<!x)a/", "/(?!ab)[ab]+/", "/(?:a(?!b))+/"}) {
+    CHECK_EQ(warnings(terminal), 1u);
+  }
+  for (const char* terminal :
+       {"/a(?!b)[a-c]/", "/(?!ab)[ab]{2}/", "/a(?<!x)/", R"(/"(?:(?!").)*"/)", R"(/".*?"/)", "/a(?<=a)b/"}) {
+    CHECK_EQ(warnings(terminal), 0u);
+  }
+  const auto grammar = Grammar::from_lark("start: NAME\nNAME: /(?!if\\b)[a-z]+/");
+  CHECK(grammar->warnings().front().starts_with("line 2, column 8: '(?!if\\b)' in a terminal"));
+}
+
 TEST(start) {
   const std::string_view text = "start: \"a\"\nother: B \"c\"\nB: \"b\"\n%ignore \" \"";
   expect(*Grammar::from_lark(text, "other"), "other", {"bc", " b c "}, {"a"});

@@ -30,6 +30,53 @@ bool only_empty(const RegexTree& tree) {
   return empty[tree.root];
 }
 
+// The first assertion that asks for what may lie outside the terminal, where it takes the terminal's ends for those of
+// the text: look-ahead that can be longer than the rest of the terminal, look-behind where nothing may come before.
+const RegexNode* outward_assertion(const RegexTree& tree) {
+  constexpr std::uint64_t kEndless = std::uint64_t{1} << 32;
+  const std::size_t count = tree.nodes.size();
+  struct Length {
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;
+  };
+  std::vector<Length> lengths(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const RegexNode& n = tree.nodes[i];
+    const auto parts = tree.parts(n);
+    Length& l = lengths[i];
+    if (n.kind == RegexKind::Class) l = {1, 1};
+    if (n.kind == RegexKind::Choice && !parts.empty()) l.least = kEndless;
+    for (const std::uint32_t part : parts) {
+      const Length& p = lengths[part];
+      if (n.kind == RegexKind::Sequence) l = {l.least + p.least, l.most + p.most};
+      if (n.kind == RegexKind::Choice) l = {std::min(l.least, p.least), std::max(l.most, p.most)};
+      if (n.kind == RegexKind::Repeat) l = {n.min * p.least, n.max == kUnbounded ? kEndless : n.max * p.most};
+    }
+    l = {std::min(l.least, kEndless), std::min(l.most, kEndless)};
+  }
+  // What comes before and after a node at least, parents first.
+  std::vector<std::uint64_t> before(count, kEndless);
+  std::vector<std::uint64_t> after(count, kEndless);
+  before[tree.root] = after[tree.root] = 0;
+  for (std::size_t i = count; i-- > 0;) {
+    const RegexNode& n = tree.nodes[i];
+    if (before[i] == kEndless && after[i] == kEndless) continue;  // in no other place than look-ahead
+    if (n.kind == RegexKind::Ahead && lengths[tree.parts(n)[0]].most > after[i]) return &n;
+    if ((n.kind == RegexKind::Behind || n.kind == RegexKind::Start) && before[i] == 0) return &n;
+    if (n.kind == RegexKind::End && after[i] == 0) return &n;
+    if (n.kind == RegexKind::Ahead) continue;
+    std::uint64_t left = before[i];
+    std::uint64_t right = after[i] + (n.kind == RegexKind::Sequence ? lengths[i].least : 0);
+    for (const std::uint32_t part : tree.parts(n)) {
+      if (n.kind == RegexKind::Sequence) right -= std::min(right, lengths[part].least);
+      before[part] = std::min(before[part], left);
+      after[part] = std::min(after[part], right);
+      if (n.kind == RegexKind::Sequence) left += lengths[part].least;
+    }
+  }
+  return nullptr;
+}
+
 // Has one text: a row of single code points.
 bool single_text(const RegexTree& tree) {
   const auto single = [&](std::uint32_t id) {
@@ -320,6 +367,11 @@ RegexTree Terminals::cut_out(std::uint32_t root, Span where) {
 
 NodeId Terminals::translated(RegexTree tree, Span where) {
   const Syntax& main = program_.main();
+  if (const RegexNode* outward = outward_assertion(tree)) {
+    builder_.warn(place_text(place_of(main.source, outward->span.offset)) + ": " +
+                  quoted(main.source.substr(outward->span.offset, outward->span.length)) +
+                  " in a terminal sees no further than the terminal's ends, where Lark looks at the text around it");
+  }
   const bool reluctant = has_reluctant(tree);
   write_out_reluctant(tree, main.source, main.file);
   if (reluctant && only_empty(tree)) {
