@@ -29,7 +29,15 @@ RuleId Writer::write(SymbolId start) {
     const bool terminal = symbol.terminal;
     return terminal ? terminal_rules_.at(start) : instances_.front().rule;
   }
-  std::vector<NodeId> lexemes;
+  write_ignored(where);
+  const NodeId parts[] = {builder_.rule_ref(*ignored_, where), body};
+  builder_.define(root, builder_.sequence(parts, where), where);
+  return root;
+}
+
+// Each ignored terminal is a rule of its own, so that messages can name it.
+void Writer::write_ignored(Span where) {
+  std::vector<NodeId> uses;
   for (const SymbolId ignored : program_.ignored()) {
     const Symbol& s = program_.symbol(ignored);
     if (s.declared) {
@@ -40,12 +48,12 @@ RuleId Writer::write(SymbolId start) {
       program_.fail(Program::kMain, {DiagnosticKind::Unsupported, s.span, "ignored rule " + quoted(s.name),
                                      "what is ignored is a terminal, in upper case"});
     }
-    lexemes.push_back(terminals_.lexeme(ignored, program_.in_main(s.scope, s.span)));
+    const Span place = program_.in_main(s.scope, s.span);
+    const RuleId rule = builder_.declare(s.name);
+    builder_.define(rule, terminals_.lexeme(ignored, place), place);
+    uses.push_back(builder_.rule_ref(rule, place));
   }
-  builder_.define(*ignored_, builder_.repeat(builder_.choice(lexemes, where), 0, kUnbounded, where), where);
-  const NodeId parts[] = {builder_.rule_ref(*ignored_, where), body};
-  builder_.define(root, builder_.sequence(parts, where), where);
-  return root;
+  builder_.define(*ignored_, builder_.repeat(builder_.choice(uses, where), 0, kUnbounded, where), {});
 }
 
 std::uint32_t Writer::instance(SymbolId symbol, std::vector<Argument> arguments, ScopeId scope, Span use) {

@@ -48,6 +48,7 @@ class Writer {
 
   std::uint32_t instance(SymbolId symbol, std::vector<Argument> arguments, ScopeId scope, Span use);
   void write_instance(std::uint32_t id);
+  void write_ignored(Span where);
   NodeId write_body(const Part& part, const Instance& instance);
   NodeId write_expr(const Place& place, const Expr& expr, std::span<const NodeId> parts);
   Argument argument(const Place& place, const Expr& expr, std::span<const Argument> parts);
