@@ -8,6 +8,7 @@ reach over such a seam, which is how special tokens and the host's markers stay 
 from __future__ import annotations
 
 from .._core import Grammar, Vocabulary
+from ..composition import Node, any_text, choice, literal, special_token, triggered
 from .chat_formats import ChatFormat
 
 
@@ -19,46 +20,15 @@ def control_token(vocabulary: Vocabulary, trigger: str) -> int | None:
 
 def free_text(chat_format: ChatFormat, vocabulary: Vocabulary, *, may_call: bool) -> Grammar:
     """Any text that does not hold the trigger; with `may_call` also such a text and then the trigger, where it ends."""
-    trigger = chat_format.trigger
-    token = control_token(vocabulary, trigger)
+    return _node(chat_format, control_token(vocabulary, chat_format.trigger), may_call).grammar()
+
+
+def _node(chat_format: ChatFormat, token: int | None, may_call: bool) -> Node:
+    trigger = literal(chat_format.trigger)
     if token is not None:
         # Text never makes a control token.
-        return Grammar.from_gbnf(f"root ::= .* <[{token}]>?" if may_call else "root ::= .*")
+        return triggered({special_token(token): ""}, again=False) if may_call else any_text()
     if chat_format.at_start:
-        first = _literal(trigger)
-        return Grammar.from_gbnf(f"root ::= ([^{_class(trigger)}] .*)?" + (f" | {first}" if may_call else ""))
-    return Grammar.from_gbnf(_without(trigger, may_call))
-
-
-def _without(trigger: str, may_call: bool) -> str:
-    """The automaton of Knuth, Morris and Pratt, a rule a state: s3 is where the text ends with three of the trigger."""
-    alphabet = sorted(set(trigger))
-    rules = []
-    for state in range(len(trigger)):
-        after = [f"[^{_class(trigger)}] s0"]
-        for character in alphabet:
-            target = _next(trigger, state, character)
-            if target < len(trigger):
-                after.append(f"{_literal(character)} s{target}")
-            elif may_call:
-                after.append(_literal(character))
-        rules.append(f"s{state} ::= ({' | '.join(after)})?")
-    return "root ::= s0\n" + "\n".join(rules) + "\n"
-
-
-def _next(trigger: str, state: int, character: str) -> int:
-    """How much of the trigger the text ends with, after one more character."""
-    read = trigger[:state] + character
-    return next(size for size in range(len(read), -1, -1) if trigger.startswith(read[len(read) - size :]))
-
-
-def _literal(text: str) -> str:
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _class(text: str) -> str:
-    return "".join(map(_escaped, sorted(set(text))))
-
-
-def _escaped(character: str) -> str:
-    return f"\\U{ord(character):08X}"
+        other = ~(trigger + any_text())
+        return choice(trigger, other) if may_call else other
+    return triggered({trigger: ""}, again=False) if may_call else ~(any_text() + trigger + any_text())
