@@ -11,7 +11,6 @@
 
 #include "bindings.hpp"
 #include "glrsampler/grammar.hpp"
-#include "grammar/substrings.hpp"
 
 namespace glr::bindings {
 
@@ -45,9 +44,7 @@ class Composer {
       literal.id = std::get<std::uint32_t>(name);
     return number(builder().token(std::move(literal), {}));
   }
-  std::uint32_t substrings(const std::vector<std::string>& chunks) {
-    return number(glr::substrings(builder(), chunks, {}));
-  }
+  std::uint32_t substrings(const std::vector<std::string>& chunks) { return number(builder().substrings(chunks, {})); }
   std::uint32_t include(const Grammar& grammar) { return number(builder().include(grammar, {})); }
   std::uint32_t declare(std::string_view name) {
     const auto rule = static_cast<std::uint32_t>(builder().declare(name));

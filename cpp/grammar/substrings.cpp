@@ -68,16 +68,16 @@ NodeId substrings(GrammarBuilder& builder, std::span<const std::uint32_t> text,
   return nodes[0];
 }
 
-NodeId substrings(GrammarBuilder& builder, std::span<const std::string> chunks, Span span) {
+NodeId GrammarBuilder::substrings(std::span<const std::string> chunks, Span span) {
   std::map<std::string_view, std::uint32_t> numbers;
   std::vector<std::uint32_t> text;
   std::vector<NodeId> nodes;
   for (const std::string& chunk : chunks) {
     const auto [it, fresh] = numbers.emplace(chunk, static_cast<std::uint32_t>(nodes.size()));
-    if (fresh) nodes.push_back(builder.literal(chunk, span));
+    if (fresh) nodes.push_back(literal(chunk, span));
     text.push_back(it->second);
   }
-  return substrings(builder, text, [&](std::uint32_t number) { return nodes[number]; }, span);
+  return glr::substrings(*this, text, [&](std::uint32_t number) { return nodes[number]; }, span);
 }
 
 }  // namespace glr

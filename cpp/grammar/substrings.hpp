@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 
 #include "glrsampler/grammar.hpp"
 
@@ -17,8 +16,5 @@ namespace glr {
 // `written`: a symbol as the grammar writes it. O(n log n) time, O(n) nodes.
 NodeId substrings(GrammarBuilder& builder, std::span<const std::uint32_t> text,
                   const std::function<NodeId(std::uint32_t)>& written, Span span);
-
-// The texts that are some chunks of a list in a row: the substrings of a text at the granularity of its chunks.
-NodeId substrings(GrammarBuilder& builder, std::span<const std::string> chunks, Span span);
 
 }  // namespace glr

@@ -8,7 +8,6 @@
 #include "grammar/diagnostic.hpp"
 #include "grammar/lark/reluctant.hpp"
 #include "grammar/regex.hpp"
-#include "grammar/substrings.hpp"
 #include "grammar/unicode.hpp"
 #include "support/utf8.hpp"
 
@@ -243,7 +242,7 @@ Terminals::Operand Terminals::build(ScopeId scope, const Expr& e, std::span<cons
     case Kind::Name:
       return *known_[program_.resolve(scope, syntax.texts[e.text], e.span)].operand;
     case Kind::Substring:
-      return node(substrings(builder_, std::span(syntax.texts).subspan(e.text, e.count), where));
+      return node(builder_.substrings(std::span(syntax.texts).subspan(e.text, e.count), where));
     case Kind::Sequence:
     case Kind::Choice:
     case Kind::Repeat:

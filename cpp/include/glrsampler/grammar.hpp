@@ -251,6 +251,10 @@ class GrammarBuilder {
                  Span span);
   NodeId anything(Span span) { return complement(nothing(span), span); }  // any byte string
 
+  // Some of the chunks of a list in a row, or nothing: the substrings of a text, cut at its chunks only. O(chunks)
+  // nodes.
+  NodeId substrings(std::span<const std::string> chunks, Span span);
+
   // All rules of another grammar, with its warnings; the node refers to its root. Its places mean nothing here: every
   // node gets the span.
   NodeId include(const Grammar& other, Span span);
