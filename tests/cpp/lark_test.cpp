@@ -307,6 +307,7 @@ const Refusal kRefusals[] = {
     {"start: <[*]>", 1, 10, "unsupported '*'"},
     {"start: <[5-1]>", 1, 10, "inverted range"},
     {"start: <[0-99999999]>", 1, 8, "limit exceeded"},
+    {"start: <[0-60000]> | <[1-6000]>", 1, 22, "limit exceeded"},
     // Names.
     {"start: a\nb: \"x\"", 1, 8, "undefined rule 'a'"},
     {"start: nam\nname: \"x\"", 1, 8, "did you mean 'name'?"},
@@ -558,6 +559,9 @@ TEST(hostile_sizes) {
   CHECK_THROWS_GRAMMAR(Grammar::from_lark(doubling + "A60: \"a\""), 2, 1, "limit exceeded");
   expect(*Grammar::from_lark("start: A\nA: /" + repeated("(?:a", n) + repeated(")??", n) + "b/"), "reluctant",
          {"b", "aab"}, {"a", "ba"});
+  std::string wide = "start: \"a\"";
+  for (int i = 0; i < 5000; ++i) wide += " | t{\"" + std::to_string(i) + "\"}";
+  CHECK_THROWS_GRAMMAR(Grammar::from_lark(wide + "\nt{x}: x" + repeated(" \"b\"", 1000)), 2, 7, "limit exceeded");
   std::string rules = "start: \"a\"";
   for (std::size_t i = 0; i < n; ++i) rules += " | r" + std::to_string(i);
   for (std::size_t i = 0; i < n; ++i) rules += "\nr" + std::to_string(i) + ": \"" + std::to_string(i) + "\" B";

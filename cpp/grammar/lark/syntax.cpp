@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kMaxBound = kUnbounded - 1;
 constexpr std::uint32_t kMaxTokenId = 0x7FFFFFFF;
-constexpr std::size_t kMostTokens = 65'536;  // that ranges of one token literal may name: each is a node
+constexpr std::size_t kMostTokens = 65'536;  // that a file may name by ids and ranges: each is a node
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -766,7 +766,6 @@ void Reader::read_tokens() {
 }
 
 void Reader::read_token_ids(std::size_t begin) {
-  std::size_t named = 0;
   do {
     skip_blanks();
     const std::size_t range = at_;
@@ -792,8 +791,7 @@ void Reader::read_token_ids(std::size_t begin) {
       fail(DiagnosticKind::InvertedRange, span(range, at_), quoted(source_.substr(range, at_ - range)),
            "write " + std::to_string(high) + "-" + std::to_string(low));
     }
-    named += std::size_t{high} - low + 1;
-    if (named > kMostTokens) {
+    if (syntax_.tokens.size() + (high - low) >= kMostTokens) {
       fail(DiagnosticKind::LimitExceeded, span(begin, at_), "more than " + std::to_string(kMostTokens) + " tokens",
            "free text is a pattern: /(?s:.)*/");
     }

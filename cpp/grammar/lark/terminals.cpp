@@ -14,7 +14,7 @@
 namespace glr::lark {
 namespace {
 
-constexpr std::size_t kMostWritten = 4'000'000;        // nodes of all terminals, each with what it uses
+constexpr std::size_t kMostWritten = 4'000'000;        // nodes of terminals, written out again in others
 constexpr std::uint64_t kLargestTerminal = 1'000'000;  // nodes when what it uses is written out in each place
 
 // Matches the empty text and nothing else.
@@ -356,7 +356,7 @@ RegexTree Terminals::cut_out(std::uint32_t root, Span where) {
     copies[id] = static_cast<std::uint32_t>(cut.nodes.size());
     cut.nodes.push_back(n);
   }
-  if (sizes.back() > kLargestTerminal || written_ > kMostWritten) {
+  if (sizes.back() > kLargestTerminal || written_ > tree_.nodes.size() + kMostWritten) {
     program_.fail(Program::kMain, {DiagnosticKind::LimitExceeded, where, "the terminal is too large written out",
                                    "terminals that it uses count in each place; use repetitions, or rules"});
   }

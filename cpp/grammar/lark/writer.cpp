@@ -10,6 +10,8 @@ namespace {
 
 // More than any grammar that people write. A template whose arguments grow in its own body has no end.
 constexpr std::size_t kMostTemplates = 10'000;
+constexpr std::size_t kMostCopied =
+    4'000'000;  // expressions of templates and imported rules, each time they are written
 
 }  // namespace
 
@@ -45,8 +47,8 @@ void Writer::write_ignored(Span where) {
           s.scope, {DiagnosticKind::Unsupported, s.span, "ignored token " + quoted(s.name), "what is ignored is text"});
     }
     if (!s.terminal) {
-      program_.fail(Program::kMain, {DiagnosticKind::Unsupported, s.span, "ignored rule " + quoted(s.name),
-                                     "what is ignored is a terminal, in upper case"});
+      program_.fail(s.scope, {DiagnosticKind::Unsupported, s.span, "ignored rule " + quoted(s.name),
+                              "what is ignored is a terminal, in upper case"});
     }
     const Span place = program_.in_main(s.scope, s.span);
     const RuleId rule = builder_.declare(s.name);
@@ -83,6 +85,12 @@ NodeId Writer::write_body(const Part& part, const Instance& instance) {
   const Place place{part.scope, &instance, &program_.symbol(instance.symbol)};
   // By expression: its node, or what it is as an argument.
   const std::size_t count = part.body.root - part.body.first + 1;
+  if (!instance.arguments.empty() || part.scope != Program::kMain) copied_ += count;
+  if (copied_ > kMostCopied) {
+    program_.fail(part.scope, {DiagnosticKind::LimitExceeded, syntax.exprs[part.body.root].span,
+                               "more than " + std::to_string(kMostCopied) + " expressions of templates and imports",
+                               "a rule that does not depend on the arguments is written once, outside the template"});
+  }
   std::vector<NodeId> nodes(count);
   std::vector<Argument> arguments(count);
   std::vector<NodeId> parts;

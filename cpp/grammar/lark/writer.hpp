@@ -68,6 +68,7 @@ class Writer {
   std::map<std::string, NodeId> texts_;  // arguments that are texts and patterns, by what they say
   std::optional<RuleId> ignored_;        // any number of ignored texts
   std::size_t templates_ = 0;            // instances with arguments
+  std::size_t copied_ = 0;               // expressions written for these and for imported rules
 };
 
 }  // namespace glr::lark
