@@ -1,8 +1,11 @@
 #include "expression/never_stuck.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "expression/rules.hpp"
 #include "support/hash.hpp"
@@ -12,10 +15,9 @@ namespace glr {
 namespace {
 
 constexpr std::size_t kMostOfATerminal = 256;  // derivatives of one terminal; those that people write have up to fifty
-constexpr std::size_t kMostPlaces = 65'536;    // with a pending guard, or on the way to an end
-constexpr std::uint32_t kMostUnrolled = 64;    // rounds of a counted repetition
-
-using Words = std::array<std::uint64_t, 4>;
+constexpr std::size_t kMostPlaces = 65'536;    // of one rule, or on the way to an end
+constexpr std::uint32_t kMostRounds = 1024;    // of a counted repetition, what follows each is looked at
+constexpr std::uint32_t kMostUnrolled = 64;    // of these, to see what they leave
 
 bool within(const ByteSet& x, const ByteSet& y) {
   for (std::size_t i = 0; i < 4; ++i) {
@@ -37,18 +39,13 @@ class StuckSearch {
  public:
   explicit StuckSearch(Machine& machine) : m_(machine), t_(machine.store()) {}
 
-  // Whether a way on was found at every place.
+  // Whether a way on was found everywhere.
   bool proves(ExprId root) {
     gather(kRootLevel, root);
-    while (!gave_up_ && !to_gather_.empty()) {
-      const std::uint32_t rule = to_gather_.back();
-      to_gather_.pop_back();
-      gather(rule, m_.body(rule));
-    }
     while (!gave_up_ && !todo_.empty()) {
-      const Place place = todo_.back();
+      const std::uint32_t rule = todo_.back();
       todo_.pop_back();
-      look(place);
+      gather(rule, m_.body(rule));
     }
     return !gave_up_;
   }
@@ -57,17 +54,16 @@ class StuckSearch {
   using Level = std::uint32_t;  // a rule
   static constexpr Level kRootLevel = 0xFFFFFFFF;
 
-  // What is left of a rule, under a guard.
-  struct Place {
-    Level level;
-    ExprId guard;
-    ExprId rest;
-    auto operator<=>(const Place&) const = default;
-  };
+  // What is left of a rule when a rule that it calls has ended.
   struct Frame {
     Level level;
     ExprId rest;
     bool operator==(const Frame&) const = default;
+  };
+  struct Rule {
+    bool gathered = false;
+    std::vector<Frame> below;
+    std::vector<ByteSet> exits;  // what may be kept off when it ends
   };
 
   // Every lexeme and every call in a term, with what follows it.
@@ -79,7 +75,7 @@ class StuckSearch {
       todo.pop_back();
       const Expr e = t_[id];
       if (plain(id) || !seen.emplace(id, rest).second) continue;
-      if (seen.size() > kMostPlaces) gave_up_ = true;
+      gave_up_ = gave_up_ || seen.size() > kMostPlaces;
       switch (e.kind) {
         case ExprKind::Concat:
           todo.emplace_back(e.a, t_.concat(e.b, rest));
@@ -91,15 +87,17 @@ class StuckSearch {
         case ExprKind::Star:
           todo.emplace_back(e.a, t_.concat(id, rest));
           break;
-        case ExprKind::Repeat:
-          // The last round and one before it: a guard left by either is left by every round.
-          todo.emplace_back(e.a, rest);
-          for (std::uint32_t n = 1; n <= std::min(e.max - 1, kMostUnrolled); ++n)
-            todo.emplace_back(e.a, t_.concat(t_.repeat(e.a, e.min > n ? e.min - n : 0, left(e.max, n)), rest));
-          gave_up_ = gave_up_ || (e.max != kNoMax && e.max > kMostUnrolled) || e.min > kMostUnrolled;
+        case ExprKind::Repeat: {
+          const std::uint32_t rounds = e.max == kNoMax ? e.min + 1 : e.max;
+          gave_up_ = gave_up_ || rounds > kMostRounds;
+          for (std::uint32_t n = 1; n <= rounds && !gave_up_; ++n) {
+            const std::uint32_t more = e.max == kNoMax ? kNoMax : e.max - n;
+            todo.emplace_back(e.a, t_.concat(t_.repeat(e.a, e.min > n ? e.min - n : 0, more), rest));
+          }
           break;
+        }
         case ExprKind::Longest:
-          for (ExprId guard : guards_of(e.a)) enter({level, guard, rest});
+          look(level, e.a, rest);
           break;
         case ExprKind::Call:
           add_frame(e.a, {level, rest});
@@ -107,6 +105,54 @@ class StuckSearch {
         default:  // members of objects with lexemes in them, which no front end makes
           gave_up_ = true;
       }
+    }
+  }
+
+  // Inside a lexeme, of which a text of `terminal` is the whole, above `rest`.
+  void look(Level level, ExprId terminal, ExprId rest) {
+    if (!looked_.insert({level, terminal, rest}).second) return;
+    // Mostly there is a way on though all bytes of the terminal are kept off, and they are not any more at its end.
+    const std::vector<ByteSet> whatever = outcomes(rest, bytes_of(terminal));
+    if (whatever.size() == 1 && whatever[0].empty()) return;
+    // Else wherever in the terminal a text is, by some end that it can come to from there.
+    std::vector<ExprId> within{terminal};
+    const bool all = explore(terminal, {}, [&](ExprId state) {
+      within.push_back(state);
+      return true;
+    });
+    if (!all) return add_exits(level, whatever);
+    for (ExprId state : within) {
+      const ExprId more = m_.proper(state);
+      if (more != kNothing) add_exits(level, outcomes(t_.concat(t_.longest(more), rest), {}));
+    }
+  }
+
+  void add_frame(std::uint32_t rule, Frame frame) {
+    Rule& r = rules_[rule];
+    if (!std::exchange(r.gathered, true)) todo_.push_back(rule);
+    if (std::ranges::find(r.below, frame) != r.below.end()) return;
+    r.below.push_back(frame);
+    const std::vector<ByteSet> exits = r.exits;
+    for (const ByteSet& kept_off : exits) add_exits(frame.level, outcomes(frame.rest, kept_off));
+  }
+
+  // Any one of the exits will do, so all of them must do. None: there is no way on.
+  void add_exits(Level level, const std::vector<ByteSet>& found) {
+    std::vector<std::pair<Level, ByteSet>> todo;
+    const auto add = [&](Level at, const std::vector<ByteSet>& exits) {
+      gave_up_ = gave_up_ || exits.empty();
+      for (const ByteSet& kept_off : exits) todo.emplace_back(at, kept_off);
+    };
+    add(level, found);
+    while (!gave_up_ && !todo.empty()) {
+      const auto [at, kept_off] = todo.back();
+      todo.pop_back();
+      if (at == kRootLevel || kept_off.empty()) continue;
+      Rule& r = rules_[at];
+      if (std::ranges::find(r.exits, kept_off) != r.exits.end()) continue;
+      r.exits.push_back(kept_off);
+      const std::vector<Frame> below = r.below;
+      for (const Frame& f : below) add(f.level, outcomes(f.rest, kept_off));
     }
   }
 
@@ -130,111 +176,16 @@ class StuckSearch {
     return result;
   }
 
-  static std::uint32_t left(std::uint32_t max, std::uint32_t n) { return max == kNoMax ? kNoMax : max - n; }
-
-  void add_frame(std::uint32_t rule, Frame frame) {
-    if (rule >= frames_.size()) {
-      frames_.resize(rule + 1);
-      exits_.resize(rule + 1);
-      gathered_.resize(rule + 1);
-    }
-    if (!gathered_[rule]) {
-      gathered_[rule] = true;
-      to_gather_.push_back(rule);
-    }
-    if (std::ranges::find(frames_[rule], frame) != frames_[rule].end()) return;
-    frames_[rule].push_back(frame);
-    for (ExprId guard : exits_[rule]) enter({frame.level, guard, frame.rest});
-  }
-
-  void add_exit(Level level, ExprId guard) {
-    if (level == kRootLevel) return;
-    if (std::ranges::find(exits_[level], guard) != exits_[level].end()) return;
-    exits_[level].push_back(guard);
-    const std::vector<Frame> frames = frames_[level];
-    for (const Frame& f : frames) enter({f.level, guard, f.rest});
-  }
-
-  void enter(Place place) {
-    if (place.guard == kNothing) return;
-    if (t_[place.rest].kind == ExprKind::Guarded) {
-      place.guard = t_.alternation(place.guard, t_[place.rest].a);
-      place.rest = t_[place.rest].b;
-    }
-    if (!t_[place.rest].nullable && !m_.first(place.rest).intersects(m_.first(place.guard))) return;
-    if (!seen_.insert(place).second) return;
-    if (seen_.size() > kMostPlaces) gave_up_ = true;
-    todo_.push_back(place);
-  }
-
-  void look(const Place& place) {
-    if (outcomes(place.rest, m_.first(place.guard)).empty()) {
-      gave_up_ = true;
-      return;
-    }
-    if (t_[place.rest].nullable) add_exit(place.level, place.guard);
-    const ByteSet first = m_.first(place.guard);
-    for_each_class({place.guard, place.rest}, [&](std::uint8_t byte) {
-      if (!first.contains(byte)) return;
-      const Machine::Symbol symbol{.byte = byte};
-      const ExprId after = m_.derivative(place.guard, symbol);
-      if (t_[after].nullable) return;
-      const ExprId guard = m_.proper(after);
-      if (guard == kNothing) return;
-      Machine::Local found;
-      m_.local(place.rest, symbol, found);
-      take(place.level, guard, byte, found);
-    });
-  }
-
-  // What a byte leads to while the guard is pending.
-  void take(Level level, ExprId guard, std::uint8_t byte, const Machine::Local& found) {
-    struct Body {
-      Level level;
-      Machine::Local found;
-    };
-    std::vector<Body> bodies{{level, found}};
-    while (!bodies.empty()) {
-      const Body body = std::move(bodies.back());
-      bodies.pop_back();
-      for (ExprId p : body.found.plain) enter({body.level, guard, p});
-      for (const Machine::Call& c : body.found.calls) {
-        add_frame(c.rule, {body.level, c.follow});
-        if (!bodies_.emplace(std::pair(c.rule, guard), byte).second) continue;
-        Body inside{c.rule, {}};
-        m_.local(m_.body(c.rule), Machine::Symbol{.byte = byte}, inside.found);
-        bodies.push_back(std::move(inside));
-      }
-    }
-  }
-
-  // A byte of each class that terms tell apart.
+  // A byte of each class that a term tells apart.
   template <typename F>
-  void for_each_class(std::initializer_list<ExprId> terms, F&& visit) {
-    std::uint32_t p = 0;
-    for (ExprId e : terms) p = m_.meet(p, m_.partition(e));
-    const auto classes = m_.partitions_[p].classes;
+  void for_each_class(ExprId term, F&& visit) {
+    const auto classes = m_.partitions_[m_.partition(term)].classes;
     std::uint32_t seen = 0;  // classes are numbered by their first byte
     for (unsigned b = 0; b < 256; ++b) {
       if (classes[b] != seen) continue;
       ++seen;
       visit(static_cast<std::uint8_t>(b));
     }
-  }
-
-  // What a terminal can leave pending. Of one with too many derivatives, something that keeps off as much as any of
-  // them and stays pending for as long: its bytes without an end.
-  const std::vector<ExprId>& guards_of(ExprId terminal) {
-    const auto [it, fresh] = guards_.try_emplace(terminal);
-    if (!fresh) return it->second;
-    std::set<ExprId> found;
-    const bool all = explore(terminal, ByteSet{}, [&](ExprId state) {
-      found.insert(m_.proper(state));
-      return true;
-    });
-    if (!all) found = {t_.endless(t_.bytes(bytes_of(terminal)))};
-    it->second.assign(found.begin(), found.end());
-    return it->second;
   }
 
   ByteSet bytes_of(ExprId terminal) {
@@ -248,10 +199,10 @@ class StuckSearch {
     return set;
   }
 
-  // Derivatives of a regular term by texts that do not begin with a byte of `kept_off`, depth first, as long as
-  // `accepts` says so of those that may be empty. False when there are too many.
+  // Derivatives of a regular term by texts that do not begin with a byte of `kept_off`, depth first, as long as `visit`
+  // says so. False when there are too many.
   template <typename F>
-  bool explore(ExprId term, const ByteSet& kept_off, F&& accepts) {
+  bool explore(ExprId term, const ByteSet& kept_off, F&& visit) {
     std::vector<ExprId> todo{term};
     std::unordered_set<ExprId> seen;
     bool first = true;
@@ -260,12 +211,12 @@ class StuckSearch {
       if (seen.size() > kMostOfATerminal) return false;
       const ExprId at = todo.back();
       todo.pop_back();
-      for_each_class({at}, [&](std::uint8_t byte) {
+      for_each_class(at, [&](std::uint8_t byte) {
         if (!go_on || (first && kept_off.contains(byte))) return;
         const ExprId after = m_.derivative(at, Machine::Symbol{.byte = byte});
         if (after == kNothing || !seen.insert(after).second) return;
         todo.push_back(after);
-        if (t_[after].nullable) go_on = accepts(after);
+        go_on = visit(after);
       });
       first = false;
     }
@@ -345,16 +296,33 @@ class StuckSearch {
       case ExprKind::Star:
         then(e.a, id);
         break;
-      case ExprKind::Repeat:
-        if (e.min <= kMostUnrolled) then(e.a, t_.repeat(e.a, e.min == 0 ? 0 : e.min - 1, left(e.max, 1)));
+      case ExprKind::Repeat: {
+        // Once a round changes nothing any number of them does not.
+        std::vector<ByteSet> now{key.kept_off};
+        const auto round = [&] {
+          std::vector<ByteSet> next;
+          for (const ByteSet& s : now) {
+            for (const ByteSet& end : known(e.a, s)) add_least(next, end);
+          }
+          return next;
+        };
+        std::uint32_t rounds = 0;
+        for (std::vector<ByteSet> next; rounds < e.min && rounds < kMostUnrolled; ++rounds) {
+          next = round();
+          if (std::exchange(now, next) == next) rounds = e.min - 1;
+        }
+        if (rounds < e.min) break;
+        add(now);
+        if (e.max > e.min) add(round());
         break;
+      }
       case ExprKind::Call:
         add(known(m_.body(e.a), key.kept_off));
         break;
       case ExprKind::Longest:
         explore(e.a, key.kept_off, [&](ExprId state) {
-          add_least(found, m_.first(m_.proper(state)));
-          return !found[0].empty();
+          if (t_[state].nullable) add_least(found, m_.first(m_.proper(state)));
+          return found.empty() || !found[0].empty();
         });
         break;
       default:
@@ -368,7 +336,7 @@ class StuckSearch {
     if (within(m_.first(id), bytes)) return m_.starts_with_token(id);
     // First bytes may be more than those that lead somewhere.
     bool found = m_.starts_with_token(id);
-    for_each_class({id}, [&](std::uint8_t byte) {
+    for_each_class(id, [&](std::uint8_t byte) {
       if (found || bytes.contains(byte)) return;
       std::vector<ExprId> todo{id};
       std::set<std::uint32_t> entered;
@@ -388,14 +356,9 @@ class StuckSearch {
   Machine& m_;
   ExpressionStore& t_;
   bool gave_up_ = false;
-  std::vector<std::vector<Frame>> frames_;  // by rule: what lies below it
-  std::vector<std::vector<ExprId>> exits_;  // by rule: guards under which it may end
-  std::vector<bool> gathered_;              // by rule
-  std::vector<std::uint32_t> to_gather_;
-  std::set<Place> seen_;
-  std::vector<Place> todo_;
-  std::set<std::pair<std::pair<std::uint32_t, ExprId>, std::uint8_t>> bodies_;  // entered under a guard by a byte
-  std::unordered_map<ExprId, std::vector<ExprId>> guards_;
+  std::map<std::uint32_t, Rule> rules_;
+  std::vector<std::uint32_t> todo_;
+  std::set<std::tuple<Level, ExprId, ExprId>> looked_;
   std::unordered_map<ExprId, bool> plain_;
   std::unordered_map<Key, Way, KeyHash> ways_;
 };

@@ -1,23 +1,23 @@
-// Whether guards always leave something to go on with: a proof by first bytes, for most grammars.
+// Whether guards always leave something to go on with: a proof by first bytes, for nearly all grammars.
 //
-// After a NAME that may be longer, the next byte must not be a letter. Mostly something else can follow: white space, a
-// bracket, the end. A grammar is never stuck when that is so wherever a lexeme can end. Then every state can be
-// completed on every stack and nobody has to ask (ends.hpp is for the others).
+// A guard forbids, so a state under one may have no way to go on. That does no harm where another parse of the same
+// text has: the one in which the lexeme that left the guard has not ended. It is there for as long as the guard is
+// pending, and of all that are pending, that of the lexeme which began first is under no guard. So masks are exact when
+// states without a guard can be completed, whatever the stack, and those can be completed up to the end of the lexeme
+// that they are in, or of the next. What is left to show: at whatever byte inside a lexeme a text is, the lexeme can
+// end in some way after which the rule can be brought to an end, and so can each of its callers with what is pending
+// then.
 //
-// What is looked at are the places where a guard is pending, not all states: after each lexeme of each rule, under each
-// guard that the lexeme can leave, on through the bytes that keep the guard pending, and where a rule ends under a
-// guard in each of its callers. At each such place there must be a way to the end of the rule. For that way a guard is
-// taken for its first bytes alone, all of which are kept off; so what is found is a way, and where none is found there
-// may still be one. States without a guard need no look: they can be completed up to the next end of a lexeme.
-//
-// Grows with the positions of the grammar and the guards pending there; gives up, as if none was found, over a bound.
+// For that way a guard is taken for its first bytes, all of which are kept off. So what is found is a way, and where
+// none is found there may still be one; ends.hpp is for these grammars.
 #pragma once
 
 #include "expression/machine.hpp"
 
 namespace glr {
 
-// The caller holds the machine's mutex.
+// The caller holds the machine's mutex. O(positions of the grammar) in practice; gives up, as if there was no proof,
+// over a bound.
 bool never_stuck(Machine& machine, ExprId root);
 
 }  // namespace glr
