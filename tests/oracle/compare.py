@@ -11,9 +11,12 @@ from typing import Any
 import glrsampler as glr
 import numpy as np
 
-from oracle.earley import EarleySet, ModelToken, Recogniser
+from oracle.earley import ModelToken, Recogniser
 from oracle.gbnf import parse
+from oracle.longest_match import Reader
 from oracle.random_grammars import Case
+
+Oracle = Recogniser | Reader
 
 REGRESSIONS = Path(__file__).parents[1] / "data" / "regressions.json"
 
@@ -37,7 +40,7 @@ def tokens_in(words: np.ndarray[Any, Any], size: int) -> set[int]:
     return set(np.flatnonzero(bits).tolist())
 
 
-def forced_bytes(recogniser: Recogniser, here: EarleySet) -> bytes:
+def forced_bytes(recogniser: Oracle, here: Any) -> bytes:
     """Byte after byte while there is exactly one way to go on: no end, no token literal, no other byte."""
     text = b""
     while not here.accepting and not here.next_literals() and len(options := here.next_bytes()) == 1:
@@ -52,13 +55,13 @@ class Walk:
     """A matcher and the oracle, side by side on one sequence of tokens."""
 
     case: Case
-    recogniser: Recogniser
+    recogniser: Oracle
     constraint: glr.Constraint
     rng: Random
 
     def __post_init__(self) -> None:
         self.matcher = self.constraint.matcher()
-        self.here = self.recogniser.initial
+        self.here: Any = self.recogniser.initial  # a place of the recogniser
         self.taken: list[int] = []
         self.masks: list[np.ndarray[Any, Any]] = []
 
@@ -142,6 +145,26 @@ def random_walks(case: Case, walks: int, steps: int = 8) -> None:
         raise Disagreement(f"a grammar without a sentence was taken\n{case.describe()}")
     recogniser = Recogniser(parse(case.grammar), vocabulary=case.tokens)
     constraint = glr.Grammar.from_gbnf(case.grammar).compile(vocabulary_of(case))
+    compare(case, recogniser, constraint, walks, steps)
+
+
+def random_lexer_walks(case: Case, reader: Reader, walks: int, steps: int = 6) -> None:
+    """The same for a Lark grammar whose terminals match longest, in every mode."""
+    try:
+        grammar = glr.Grammar.from_lark(case.grammar)
+        vocabulary = vocabulary_of(case)
+        constraints = [grammar.compile(vocabulary, mode=mode) for mode in ("lazy", "eager", "background")]
+    except glr.GrammarError:
+        if case.no_sentence:
+            return
+        raise
+    if case.no_sentence:
+        raise Disagreement(f"a grammar without a sentence was taken\n{case.describe()}")
+    for constraint in constraints:
+        compare(case, reader, constraint, walks, steps)
+
+
+def compare(case: Case, recogniser: Oracle, constraint: glr.Constraint, walks: int, steps: int) -> None:
     for number in range(walks):
         walk = Walk(case, recogniser, constraint, Random(f"{case.seed}/{number}"))
         options = walk.check() - set(case.end_tokens)

@@ -70,6 +70,14 @@ class Token:
     negated: bool
 
 
+# A node that only grammars with a lexer have (`longest_match`).
+@dataclass(eq=False, frozen=True)
+class Terminal:
+    """One lexeme; `item` has no terminals and refers to no rules."""
+
+    item: Node
+
+
 # Two nodes that no text has: classes, literals and tokens are lowered to them by the recogniser.
 @dataclass(eq=False, frozen=True)
 class Bytes:
@@ -85,7 +93,7 @@ class Ids:
     members: frozenset[int]
 
 
-Node = Literal | Class | Ref | Seq | Alt | Repeat | Token | Bytes | Ids
+Node = Literal | Class | Ref | Seq | Alt | Repeat | Token | Terminal | Bytes | Ids
 
 
 def complement(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
