@@ -102,16 +102,7 @@ void lower(Constraint::Impl& impl) {
           {DiagnosticKind::NoSentence, rule.span, "no text is a sentence of the rule " + quoted(rule.name),
            "terminals match longest: whatever ends one here makes it longer"});
     }
-    // Whatever a matcher can come to is asked for now, so that no mask is ever refused.
-    Filler filler(machine, *impl.engine->masks(), impl.root,
-                  static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
-    while (filler.explore_next()) {
-      if (filler.states() > impl.limits.max_states)
-        over("max_states", impl.limits.max_states, filler.states(), grammar);
-    }
-    for (ExprId state : filler.found()) machine.ends(state);
   } catch (const BudgetError& e) {
-    if (!e.rule.empty()) throw;
     throw BudgetError("compiling " + quoted(rule.name) + ": " + e.what(), e.budget, e.limit, e.value, rule.name);
   }
 }

@@ -13,6 +13,11 @@ namespace {
 
 using Guards = std::set<ExprId>;
 
+std::vector<ExprId> least(const Guards& guards) {
+  if (guards.contains(kNothing)) return {kNothing};
+  return {guards.begin(), guards.end()};
+}
+
 }  // namespace
 
 const std::vector<ExprId>& Ends::known(ExprId state, ExprId asked_for) {
@@ -27,11 +32,16 @@ std::vector<ExprId> Ends::evaluate(ExprId state) {
   // What was found stays: where ends of parts have become fewer, since one of them needs no guard, they allow more.
   const std::vector<ExprId>& before = entries_.at(state).ends;
   Guards found(before.begin(), before.end());
-  machine_.for_each_exit(state, [&](ExprId guard) { found.insert(guard); });
   const auto take = [&](ExprId next, Guards& into) {
     const auto& ends = known(next, state);
     into.insert(ends.begin(), ends.end());
   };
+  // Each alternative for itself: there are far fewer of them than sets of them.
+  if (machine_.store()[state].kind == ExprKind::Alternation) {
+    for (ExprId m : machine_.store().alternatives(state)) take(m, found);
+    return least(found);
+  }
+  machine_.for_each_exit(state, [&](ExprId guard) { found.insert(guard); });
   for (const Transition t : machine_.all_transitions_of(state)) {
     if (found.contains(kNothing)) break;
     if (t == kDead) continue;
@@ -55,8 +65,7 @@ std::vector<ExprId> Ends::evaluate(ExprId state) {
     }
     found.insert(above[0].begin(), above[0].end());
   }
-  if (found.contains(kNothing)) return {kNothing};
-  return {found.begin(), found.end()};
+  return least(found);
 }
 
 const std::vector<ExprId>& Ends::of(ExprId state) {

@@ -387,7 +387,8 @@ ExprId ExpressionStore::intern_alternation(std::vector<ExprId> members) {
       const Expr& e = terms_[m];
       if (e.kind == ExprKind::Concat && terms_[e.b].kind == ExprKind::Star && terms_[e.b].a == e.a) m = e.b;
     }
-    const bool spare = std::any_of(flat.begin() + 1, flat.end(), [&](ExprId m) { return terms_[m].nullable; });
+    const bool spare =
+        std::any_of(flat.begin() + 1, flat.end(), [&](ExprId m) { return terms_[m].nullable && !terms_[m].guarded; });
     if (spare) flat.erase(flat.begin());
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());

@@ -50,6 +50,8 @@ CASES_BY_HAND = [
     ("start: A B C\nA: /x(yz)?/\nB: /y/\nC: /[zw]/", ["xyw", "xyzyz"], ["xyz", "xyzy"]),
     ("start: A B C\nA: /x(yz)?/\nB: /y?/\nC: /[zw]/", ["xyw", "xz", "xw", "xyzyz", "xyzw"], ["xyz"]),
     ('start: PLUS PLUS "c"\nPLUS: "+" | "++"', ["+++c", "++++c"], ["++c", "+c"]),
+    # A literal ends freely beside a terminal that does not.
+    ('start: r | "b"\nr: T ("bba" start)*\nT: /b*/', ["bbabbbab", "bba", "", "bb"], ["bbabbbba", "ba"]),
     ('start: "let" NAME\nNAME: /[a-z]+/', ["letx", "letletter"], ["let", "let x"]),
     ('start: x x "c"\nx: "a" | "aa"', ["aac", "aaac", "aaaac"], ["ac"]),
     ("start: A? B\nA: /(ab)*/\nB: /a.*/", ["a", "abab", "ababa", "abax"], ["", "b"]),
