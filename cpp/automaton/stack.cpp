@@ -271,20 +271,15 @@ void Stack::heads(StackId id, Heads& out) const {
 // --- steps --------------------------------------------------------------------------------------------
 
 void Stack::add(Heads& heads, ExprId state, StackId tail) {
-  while (is_frame(tail)) {
-    ExprId guard = kNothing;
-    if (machine_.guarded(state)) {
-      const Expr& e = machine_.store()[state];
-      if (e.kind != ExprKind::Guarded || e.b != kEmpty) break;
-      guard = e.a;
-    } else if (state != kEmpty) {
-      break;
-    }
-    state = machine_.under(guard, frame(tail));
+  const Expr* e = &machine_.store()[state];
+  while ((state == kEmpty || e->guarded) && is_frame(tail)) {
+    if (state != kEmpty && (e->kind != ExprKind::Guarded || e->b != kEmpty)) break;
+    state = machine_.under(state == kEmpty ? kNothing : e->a, frame(tail));
+    e = &machine_.store()[state];
     tail = below(tail);
   }
   if (machine_.careful() && !alive(state, tail)) return;
-  join(heads, state, without_leading(machine_.store()[state].trailing_star, tail));
+  join(heads, state, without_leading(e->trailing_star, tail));
 }
 
 // Follows completions of the state and of what is below, guard by guard. `at_bottom(guard)` gets those that reach the

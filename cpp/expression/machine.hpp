@@ -82,9 +82,9 @@ class Machine {
   // The guards under which a state may end: kNothing, and no other, when it may end without one. Lock-free.
   template <typename F>
   void for_each_exit(ExprId q, F&& visit) const {
-    if (!nullable(q)) return;
-    if (!guarded(q)) return visit(kNothing);
     const Expr& e = store_[q];
+    if (!e.nullable) return;
+    if (!e.guarded) return visit(kNothing);
     const auto members = e.kind == ExprKind::Guarded ? std::span<const ExprId>(&q, 1) : store_.operands(e);
     const auto may_end = [&](ExprId m, bool guard) { return nullable(m) && guarded(m) == guard; };
     for (ExprId m : members) {
