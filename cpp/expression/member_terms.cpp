@@ -126,13 +126,21 @@ ExprId ExpressionStore::within_name(ExprId whole, std::uint32_t state, ExprId na
   };
   std::vector<ExprId> ways;
   std::vector<ExprId> longer;  // names that go on
-  for (ExprId m : alternatives(names)) {
-    if (terms_[m].kind != ExprKind::Mark) {
-      longer.push_back(m);
-      continue;
+  std::vector<ExprId> todo = alternatives(names);
+  for (ExprId m : todo) {
+    if (terms_[m].kind != ExprKind::Mark) longer.push_back(m);
+  }
+  while (!todo.empty()) {  // the marks at which a name may end here
+    const ExprId m = todo.back();
+    const Expr& at = terms_[m];
+    todo.pop_back();
+    if (at.kind == ExprKind::Alternation) {
+      for (ExprId inner : alternatives(m)) todo.push_back(inner);
+    } else if (at.kind == ExprKind::Concat && terms_[at.a].nullable) {
+      todo.push_back(at.b);
     }
-    if (terms_[m].a >= table.named) continue;
-    const auto [from, to] = ways_of(table, terms_[m].a);
+    if (at.kind != ExprKind::Mark || at.a >= table.named) continue;
+    const auto [from, to] = ways_of(table, at.a);
     for (std::size_t way = from; way < to; ++way) {
       if (may_take(table, s, way))
         ways.push_back(concat(table.value(way), remaining(whole, kNothing, intern(taken(table, s, way)))));

@@ -116,7 +116,7 @@ class Exporter {
   NodeId members(const Node& n) {
     const Members& m = g_.members(n);
     const std::size_t named = m.required.size();
-    if (!m.ordered) refuse(n, "members in any order", "compile the schema with property_order=\"schema\"");
+    if (!m.ordered) refuse(n, "members in any order", "these come from property_order=\"any\" and from uniqueItems");
     const bool witnesses = std::ranges::any_of(m.ways, [](const Members::Way& way) { return way.witnesses != 0; });
     if (m.min > 0 || m.max != kUnbounded || witnesses)
       refuse(n, "members that are counted", "leave minProperties, maxProperties and negated schemas out");

@@ -142,6 +142,8 @@ std::string handmade(const std::string& valid, const std::function<std::uint32_t
   out.text("source");
   out.text("file");
   out.raw(std::string(64, '0'));
+  out.text("gbnf");
+  out.u8(0);     // no document
   out.count(0);  // warnings
   out.u32(0);    // max_nesting
   out.count(rules);

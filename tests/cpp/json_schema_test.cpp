@@ -38,8 +38,8 @@ Decimal decimal(std::string_view text) {
 
 std::size_t shapes_of(std::string_view schema) {
   const JsonSchemaOptions options;
-  const Reader reader(schema, 0, options, "schema");
-  Algebra algebra(reader, "schema");
+  Reader reader(schema, 0, options, "schema");
+  Algebra algebra(reader, options, "schema");
   return algebra.shapes({Literal{reader.root()}}).size();
 }
 
@@ -157,7 +157,8 @@ TEST(tables) {
 
 TEST(refusals) {
   expect_refusal(R"({"properties": {"a/b~": {"type": "strng"}}})", "#/properties/a~1b~0/type", "did you mean 'string'");
-  expect_refusal(R"({"items": {"unevaluatedItems": false}})", "#/items/unevaluatedItems", "unsupported keyword");
+  expect_refusal(R"({"items": {"not": {"unevaluatedItems": false}}})", "#/items/not", "the negation of");
+  expect_refusal(R"({"extends": {}})", "#/extends", "unsupported keyword");
   expect_refusal(R"({"$ref": "#/nowhere"})", "#/$ref", "nothing of that name");
   expect_refusal(R"({"minimum": "1"})", "#/minimum", "must be a number");
   expect_refusal("[]", "#", "a schema is");

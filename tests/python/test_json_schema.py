@@ -589,8 +589,14 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"$ref": "https://example.com/other.json"}, "#/$ref", "nothing is fetched"),
     ({"$ref": "#"}, "#", "leads back to itself"),
     ({"anyOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#"}}}}, "", "leads back to itself"),
-    ({"unevaluatedProperties": False}, "#/unevaluatedProperties", "unsupported keyword"),
-    ({"items": {"$dynamicRef": "#node"}}, "#/items/$dynamicRef", "unsupported keyword"),
+    ({"not": {"unevaluatedProperties": False}}, "#/not", "negation of 'unevaluatedProperties'"),
+    ({"contains": {"const": 1}, "unevaluatedItems": False}, "#", "'unevaluatedItems' beside 'contains'"),
+    ({"items": {"$dynamicRef": "#node"}}, "#/items/$dynamicRef", "nothing of that name"),
+    (
+        {"$dynamicRef": "#n", "$defs": {"a": {"$dynamicAnchor": "n"}, "b": {"$id": "b", "$dynamicAnchor": "n"}}},
+        "#/$dynamicRef",
+        "several targets",
+    ),
     ({"type": "array", "uniqueItems": True}, "#/uniqueItems", "uniqueItems"),
     ({"type": "integer", "enum": ["x"]}, "#", "no value meets the schema"),
     ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "", "no value meets the schema"),
@@ -658,6 +664,24 @@ def test_ways_to_give_a_schema() -> None:
         glr.Grammar.from_json_schema({}, max_digits=0)
 
 
+def test_unique_items_of_many_values() -> None:
+    names = [f"name {i}" for i in range(2_000)]
+    schema = {"type": "array", "items": {"enum": [*names, 1, 12, None]}, "uniqueItems": True, "minItems": 2}
+    every = spelled([12, *names, 1, None])
+    check(
+        schema,
+        ["[1, 12]", '[null, "name 7", 12]', every],
+        ["[1]", "[]", "[12, 1, 12]", '["name 3","name 3"]', "[2, 1]"],
+    )
+    check({**schema, "minItems": 0, "maxItems": 2}, ["[]", "[12,1]"], ["[1, 12, null]", "[1,1]"], whitespace="any")
+    with pytest.raises(glr.SchemaError, match="no value"):
+        glr.Grammar.from_json_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3})
+    pairs = {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True}
+    check(pairs, ["[]", "[true]", "[false, true]"], ["[true, true]", "[true, false, true]"], spelling="any")
+    numbers = {"type": "array", "items": {"enum": [1, 10]}, "uniqueItems": True}
+    check(numbers, ["[1.0, 1e1]", "[10]"], ["[1, 1.0]", "[1e1, 10]"], spelling="any")
+
+
 def test_large_schemas() -> None:
     many = {"type": "object", "properties": {f"p{i}": {"type": "integer"} for i in range(1000)}, "required": ["p999"]}
     grammar = glr.Grammar.from_json_schema(many)
@@ -710,6 +734,48 @@ def test_against_jsonschema(part: int) -> None:
                 assert masks_admit(constraint, text.encode()) == bool(admitted), (number, spelled(schema), text)
     assert refused < SCHEMAS / 6 * 0.2
     assert valid > 100
+
+
+# Of what the others leave unevaluated.
+UNEVALUATED: list[Any] = [
+    {"properties": {"a": {}}, "unevaluatedProperties": False},
+    {"allOf": [{"properties": {"a": {}}}, {"$ref": "#/$defs/x"}], "$defs": {"x": {"patternProperties": {"b$": {}}}}},
+    {"anyOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"b": {}}, "required": ["b"]}]},
+    {"oneOf": [{"properties": {"a": {"const": 1}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]},
+    {"if": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}, "then": {"properties": {"b": {}}}},
+    {"if": {"properties": {"a": {"type": "integer"}}}, "else": {"properties": {"ab": {}}}},
+    {"dependentSchemas": {"a": {"properties": {"b": {}, "a": {}}}}},
+    {"allOf": [{"properties": {"a": {}}, "unevaluatedProperties": {"type": "integer"}}]},
+    {"not": {"not": {"properties": {"a": {}}}}, "properties": {"b": {}}},
+    {"additionalProperties": {"type": "integer"}},
+    {"prefixItems": [{}], "unevaluatedItems": {"type": "string"}},
+    {"anyOf": [{"prefixItems": [{}, {"type": "integer"}]}, {"prefixItems": [{"type": "string"}]}]},
+    {"if": {"prefixItems": [{"type": "integer"}]}, "then": {"items": {"type": "integer"}}},
+    {"items": {"properties": {"a": {}}, "unevaluatedProperties": False}},
+]
+
+
+@pytest.mark.parametrize("number", range(len(UNEVALUATED)))
+def test_unevaluated(number: int) -> None:
+    schema = {"unevaluatedProperties": False, "unevaluatedItems": False, **UNEVALUATED[number]}
+    validator = jsonschema.Draft202012Validator(schema)
+    grammar = glr.Grammar.from_json_schema(schema, property_order="any")
+    rng = Random(number)
+    answers = {True: 0, False: 0}
+    for _ in range(1_000):
+        document = random_document(rng)
+        due = validator.is_valid(document)
+        answers[due] += isinstance(document, dict | list)
+        assert grammar.matches(spelled(document)) == due, (schema, document)
+    assert min(answers.values()) > 5
+
+
+def test_dynamic_references() -> None:
+    tree = {"$id": "https://example.com/tree", "$dynamicAnchor": "node", "type": "object", "required": ["v"]}
+    tree["properties"] = {"v": {"type": "integer"}, "l": {"$dynamicRef": "#node"}}
+    check(tree, ['{"v": 1}', '{"v": 1, "l": {"v": 2}}'], ['{"v": 1, "l": {}}', '{"v": 1, "l": 1}'])
+    tree["properties"]["l"] = {"$recursiveRef": "#"}
+    check(tree, ['{"v": 1, "l": {"v": 2}}'], ['{"v": 1, "l": {}}'])
 
 
 @pytest.mark.parametrize("part", range(3))

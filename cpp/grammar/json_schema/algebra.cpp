@@ -28,6 +28,18 @@ bool about_members(const Schema& s) {
 
 }  // namespace
 
+// Which properties an evaluation did not reach is not to be negated: that would take every way in which it can fail.
+bool Algebra::may_negate(const Schema& s) {
+  if (!s.unevaluated_properties && !s.unevaluated_items) return true;
+  const std::string what = "the negation of 'unevaluatedProperties' or 'unevaluatedItems'";
+  if (options_.on_unsupported == JsonSchemaOptions::Unsupported::Error)
+    fail(file_, s.pointer, DiagnosticKind::Unsupported, what,
+         "write it as additionalProperties where that is the same");
+  const std::string warning = s.pointer + ": not enforced: " + what;
+  if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end()) warnings_.push_back(warning);
+  return false;
+}
+
 // --- positive schemas -----------------------------------------------------------------------------------------------
 
 void Algebra::meet_pending(Work& work) {
@@ -38,7 +50,7 @@ void Algebra::meet_pending(Work& work) {
     add(work.met, literal);
     const Schema& s = schemas_[literal.schema];
     if (literal.negated) {
-      if (s.never || s.widened) continue;
+      if (s.never || s.widened || !may_negate(s)) continue;
       work.splits.push_back({literal, Split::Kind::Negation});
       if (!s.properties.empty()) work.shape.object.negated.push_back(literal.schema);
     } else if (s.never || std::binary_search(work.met.begin(), work.met.end(), Literal{literal.schema, true})) {
@@ -112,7 +124,9 @@ void Algebra::meet(Work& work, const Schema& s, SchemaId id) {
   if (s.negated) work.pending.push_back({*s.negated, true});
   for (std::size_t i = 0; i < s.any_of.size(); ++i) work.splits.push_back({{id}, Split::Kind::AnyOf, i});
   if (!s.one_of.empty()) work.splits.push_back({{id}, Split::Kind::OneOf});
-  if (s.condition && (s.consequence || s.alternative)) work.splits.push_back({{id}, Split::Kind::Condition});
+  const bool asked = schemas_.asks_what_is_evaluated();
+  if (s.unevaluated_properties || s.unevaluated_items) work.unevaluated.push_back(id);
+  if (s.condition && (s.consequence || s.alternative || asked)) work.splits.push_back({{id}, Split::Kind::Condition});
 }
 
 // --- splits ---------------------------------------------------------------------------------------------------------
@@ -123,7 +137,11 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
   const auto branch = [&]() -> Work& { return out.emplace_back(work); };
   switch (split.kind) {
     case Split::Kind::AnyOf:
-      for (const SchemaId one : s.any_of[split.index]) branch().pending.push_back({one});
+      if (schemas_.asks_what_is_evaluated()) {
+        split_all_ways(work, s.any_of[split.index], out);
+      } else {
+        for (const SchemaId one : s.any_of[split.index]) branch().pending.push_back({one});
+      }
       return;
     case Split::Kind::OneOf:
       for (std::size_t i = 0; i < s.one_of.size(); ++i) {
@@ -168,6 +186,81 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
       split_negation(work, id, out);
       return;
   }
+}
+
+// Every set of alternatives that are met, the others not: all that are met count for what is evaluated.
+void Algebra::split_all_ways(const Work& work, const std::vector<SchemaId>& alternatives, std::vector<Work>& out) {
+  constexpr std::size_t kMost = 8;
+  if (alternatives.size() > kMost) {
+    fail(
+        file_, schemas_[alternatives[0]].pointer, DiagnosticKind::LimitExceeded,
+        "anyOf of more than " + std::to_string(kMost) + " alternatives under unevaluatedProperties or unevaluatedItems",
+        "every set of them evaluates something else");
+  }
+  for (std::uint32_t set = (1u << alternatives.size()) - 1; set > 0; --set) {
+    Work& w = out.emplace_back(work);
+    for (std::size_t i = 0; i < alternatives.size(); ++i) w.pending.push_back({alternatives[i], (set >> i & 1) == 0});
+  }
+}
+
+// The schemas that the value meets and that stand in the place of this one: itself, and what it applies to the same
+// value. In a shape that is not to be split any more each of them is met or negated.
+std::vector<SchemaId> Algebra::evaluating(const Work& work, SchemaId id) const {
+  const auto met = [&](SchemaId one, bool negated = false) {
+    return std::binary_search(work.met.begin(), work.met.end(), Literal{one, negated});
+  };
+  std::vector<SchemaId> found{id};
+  const auto visit = [&](SchemaId one) {
+    if (met(one) && std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
+  };
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Schema& s = schemas_[found[i]];
+    for (const SchemaId one : s.all_of) visit(one);
+    for (const auto& list : s.any_of) {
+      for (const SchemaId one : list) visit(one);
+    }
+    for (const SchemaId one : s.one_of) visit(one);
+    for (const Dependency& d : s.dependencies) {
+      if (d.schema && work.shape.object.requires_key(d.key)) visit(*d.schema);
+    }
+    if (!s.condition) continue;
+    visit(*s.condition);
+    if (s.consequence && met(*s.condition)) visit(*s.consequence);
+    if (s.alternative && met(*s.condition, true)) visit(*s.alternative);
+  }
+  return found;
+}
+
+// What was not evaluated is what a schema calls additional that has all the properties, patterns and items of those
+// that the value meets.
+void Algebra::apply_unevaluated(Work& work, SchemaId id) {
+  const Schema& asking = schemas_[id];
+  Schema names;
+  names.pointer = asking.pointer;
+  names.additional_properties = asking.unevaluated_properties;
+  std::size_t prefix = 0;
+  bool all_properties = !asking.unevaluated_properties;
+  bool all_items = !asking.unevaluated_items;
+  const SchemaId anything = schemas_.add({});
+  for (const SchemaId one : evaluating(work, id)) {
+    const Schema& s = schemas_[one];
+    for (const auto& [name, schema] : s.properties) names.properties.emplace_back(name, anything);
+    for (const PatternProperty& p : s.pattern_properties) names.pattern_properties.push_back({p.pattern, anything});
+    all_properties = all_properties || s.additional_properties || (one != id && s.unevaluated_properties);
+    prefix = std::max(prefix, s.prefix_items.size());
+    all_items = all_items || s.items || (one != id && s.unevaluated_items);
+    if (!all_items && s.contains && (work.shape.types & kArray) != 0) {
+      fail(file_, asking.pointer, DiagnosticKind::Unsupported, "'unevaluatedItems' beside 'contains'",
+           "which items it evaluates depends on their values");
+    }
+  }
+  if (!all_properties) work.shape.object.schemas.push_back(schemas_.add(std::move(names)));
+  if (all_items) return;
+  ArrayShape& array = work.shape.array;
+  if (prefix > 0) array.at(prefix - 1);
+  const Literal rest{*schemas_[id].unevaluated_items};
+  for (std::size_t i = prefix; i < array.prefix.size(); ++i) add(array.prefix[i], rest);
+  add(array.rest, rest);
 }
 
 // --- negated schemas: one branch for each way not to meet it --------------------------------------------------------
@@ -337,7 +430,8 @@ bool Algebra::admits(const StringShape& shape, const std::string& content) {
   if (length < shape.min_length || length > shape.max_length) return false;
   if (std::find(shape.excluded.begin(), shape.excluded.end(), content) != shape.excluded.end()) return false;
   if (shape.only && std::find(shape.only->begin(), shape.only->end(), content) == shape.only->end()) return false;
-  const bool in_source = (shape.from_source || shape.not_from_source) && source_.find(content) != std::string::npos;
+  const bool in_source =
+      (shape.from_source || shape.not_from_source) && options_.source.value_or("").find(content) != std::string::npos;
   if ((shape.from_source && !in_source) || (shape.not_from_source && in_source)) return false;
   const auto matched = [&](const Pattern& p) { return patterns_.matches(p, content); };
   return std::all_of(shape.matches.begin(), shape.matches.end(), matched) &&
@@ -469,6 +563,11 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
     if (!work.dead) settle(work, depth);
     if (work.dead) continue;
     if (work.splits.empty()) {
+      if (!proof && !work.unevaluated.empty()) {
+        for (const SchemaId id : work.unevaluated) apply_unevaluated(work, id);
+        settle(work, depth);
+        if (work.dead) continue;
+      }
       shapes.push_back(std::move(work.shape));
       if (proof) return shapes;
       continue;

@@ -20,9 +20,8 @@ namespace glr::json_schema {
 
 class Algebra {
  public:
-  // `source`: the document that strings marked so are pieces of.
-  Algebra(const Reader& schemas, std::string_view source, std::string_view file)
-      : schemas_(schemas), source_(source), file_(file), patterns_(file) {}
+  Algebra(Reader& schemas, const JsonSchemaOptions& options, std::string_view file)
+      : schemas_(schemas), options_(options), file_(file), patterns_(file) {}
 
   // The shapes whose union is the goal; none when no value meets it. SchemaError beyond kMaxShapes.
   std::vector<Shape> shapes(const Goal& goal);
@@ -38,6 +37,9 @@ class Algebra {
 
   PatternMatcher& patterns() { return patterns_; }
   const Reader& schemas() const { return schemas_; }
+
+  // What was left out at the caller's wish.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   // Why a shape was last dropped as empty, and where: for the error of a schema that no value meets.
   const std::string& clash() const { return clash_; }
@@ -55,6 +57,7 @@ class Algebra {
     std::vector<Literal> pending;
     std::vector<Split> splits;
     Goal met;
+    std::vector<SchemaId> unevaluated;  // that ask what the schemas beside and inside them evaluate
     bool dead = false;
   };
 
@@ -62,6 +65,10 @@ class Algebra {
   void meet_pending(Work& work);
   void meet(Work& work, const Schema& s, SchemaId id);
   void split(const Work& work, const Split& split, std::vector<Work>& out);
+  bool may_negate(const Schema& s);
+  void split_all_ways(const Work& work, const std::vector<SchemaId>& alternatives, std::vector<Work>& out);
+  void apply_unevaluated(Work& work, SchemaId id);
+  std::vector<SchemaId> evaluating(const Work& work, SchemaId id) const;
   void split_negation(const Work& work, SchemaId id, std::vector<Work>& out);
   void negate_numbers(const Work& work, const Schema& s, std::vector<Work>& out);
   void negate_strings(const Work& work, const Schema& s, std::vector<Work>& out);
@@ -77,11 +84,12 @@ class Algebra {
   bool excluded_already(const Work& work, SchemaId id, unsigned depth);
   bool provably_empty(const Goal& goal, unsigned depth);
 
-  const Reader& schemas_;
-  std::string source_;
+  Reader& schemas_;
+  const JsonSchemaOptions& options_;
   std::string file_;
   PatternMatcher patterns_;
   std::map<Goal, bool> empty_;  // known, or being found out (false)
+  std::vector<std::string> warnings_;
   std::string clash_;
   std::string clash_pointer_ = "#";
 };

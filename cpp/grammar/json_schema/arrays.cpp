@@ -11,7 +11,10 @@ namespace glr::json_schema {
 
 namespace {
 
-constexpr std::size_t kMaxDistinct = 10;  // values of the items of an array without repetitions: subsets are states
+// Values of the items of an array without repetitions: where what may stand at a place depends on the place, subsets
+// are states; elsewhere they are made as they are reached.
+constexpr std::size_t kMaxPlaced = 10;
+constexpr std::size_t kMaxDistinct = 10'000;
 constexpr std::size_t kMaxCountedStates = 4'000;  // recursion depth too
 
 Literal opposite(Literal literal) { return {literal.schema, !literal.negated}; }
@@ -124,7 +127,7 @@ NodeId Writer::counted_array(const ArrayShape& shape) {
   return body ? sequence({literal("["), spaces_.after_open, *body}) : builder_.nothing({});
 }
 
-// Items of few values, each at most once: a state is a position and the set of values that were written.
+// Items of known values, each at most once.
 NodeId Writer::unique_array(const ArrayShape& shape) {
   ArrayShape rest = shape;
   rest.unique = false;
@@ -173,12 +176,32 @@ NodeId Writer::unique_array(const ArrayShape& shape) {
   std::vector<std::vector<std::size_t>> at_position;
   for (const Goal& goal : shape.prefix) at_position.push_back(values_of(goal));
   at_position.push_back(values_of(shape.rest));
-  if (!enumerable || values.size() > kMaxDistinct) {
+  const std::size_t most = shape.prefix.empty() ? kMaxDistinct : kMaxPlaced;
+  if (!enumerable || values.size() > most) {
     unsupported(shape.unique_pointer,
-                "uniqueItems of items that are not at most " + std::to_string(kMaxDistinct) + " known values",
+                "uniqueItems of items that are not at most " + std::to_string(most) + " known values",
                 "give the items an enum, or set \"uniqueItems\": false");
     return array(rest);
   }
+  if (shape.prefix.empty()) {
+    // Like the members of an object in any order: the values are the names.
+    Members members;
+    members.required.resize(values.size());
+    members.min = shape.min_items;
+    members.max = shape.max_items == kNoBound ? kUnbounded : shape.max_items;
+    std::vector<NodeId> names(values.size());
+    for (const auto& [value, entry] : values) names[entry.first] = entry.second;
+    for (std::uint32_t i = 0; i < values.size(); ++i) members.ways.push_back({i});
+    const std::vector<NodeId> after(values.size(), spaces_.after_value);
+    std::vector<NodeId> ways;
+    if (shape.min_items == 0) ways.push_back(close(false, "]"));
+    if (!names.empty() && shape.min_items <= names.size()) {
+      const NodeId some = builder_.members(comma_, names, after, std::move(members), {});
+      ways.push_back(sequence({some, close(true, "]")}));
+    }
+    return sequence({literal("["), spaces_.after_open, choice(ways)});
+  }
+  // A state is a position and the set of values that were written.
   std::vector<NodeId> nodes(values.size());
   for (const auto& [value, entry] : values) nodes[entry.first] = sequence({entry.second, spaces_.after_value});
   // Sets with more members first: the position is the number of members.

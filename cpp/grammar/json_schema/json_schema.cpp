@@ -45,7 +45,10 @@ void check(const JsonSchemaOptions& options, std::string_view file) {
 RuleId write(GrammarBuilder& builder, json_schema::Algebra& algebra, const json_schema::Reader& schemas,
              const JsonSchemaOptions& options, std::string_view file) {
   for (const std::string& warning : schemas.warnings()) builder.warn(warning);
-  return json_schema::Writer(algebra, builder, options, file).write({json_schema::Literal{schemas.root()}});
+  const RuleId root =
+      json_schema::Writer(algebra, builder, options, file).write({json_schema::Literal{schemas.root()}});
+  for (const std::string& warning : algebra.warnings()) builder.warn(warning);
+  return root;
 }
 
 }  // namespace
@@ -54,8 +57,8 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
                                                 std::string_view file) {
   using namespace json_schema;
   check(options, file);
-  const Reader schemas(text, 0, options, file);
-  Algebra algebra(schemas, options.source.value_or(""), file);
+  Reader schemas(text, 0, options, file);
+  Algebra algebra(schemas, options, file);
   GrammarBuilder builder(text, file, front_end(options));
   if (options.source) builder.set_document(*options.source);
   const RuleId root = write(builder, algebra, schemas, options, file);
@@ -71,8 +74,8 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
 RuleId add_json_schema(GrammarBuilder& builder, std::string_view text, std::size_t begin,
                        const JsonSchemaOptions& options, std::string_view file) {
   check(options, file);
-  const json_schema::Reader schemas(text, begin, options, file);
-  json_schema::Algebra algebra(schemas, options.source.value_or(""), file);
+  json_schema::Reader schemas(text, begin, options, file);
+  json_schema::Algebra algebra(schemas, options, file);
   return write(builder, algebra, schemas, options, file);
 }
 

@@ -125,15 +125,22 @@ void Reader::read_keyword(Schema& s, const std::string& key, const Value& value,
   const Keyword* keyword = find_keyword(key);
   if (keyword == nullptr || keyword->support == Support::Annotation) return;
   const std::string at = step(s.pointer, key);
-  if (keyword->support == Support::Refused) {
-    const bool strict = options_.profile == JsonSchemaOptions::Profile::Strict;
-    const bool unevaluated = key.starts_with("unevaluated");
-    if (!strict && unevaluated && value.kind == ValueKind::Boolean && value.boolean) return;
-    if (!strict && key == "$dynamicRef" && value.kind == ValueKind::String && value.text.starts_with("#/")) {
-      read_applicator(s, "$ref", value, object);
-      return;
-    }
+  const bool strict = options_.profile == JsonSchemaOptions::Profile::Strict;
+  const bool unevaluated = key.starts_with("unevaluated");
+  const bool dynamic = key == "$dynamicRef" || key == "$recursiveRef";
+  if (keyword->support == Support::Refused || (strict && (unevaluated || dynamic))) {
     unsupported(s, at, "keyword " + quoted(key), std::string(keyword->note));
+    return;
+  }
+  if (unevaluated) return read_unevaluated(s, key, value);
+  if (dynamic) {
+    // The outermost schema that was gone through decides, unless only one can.
+    const std::string& text = expect(value, ValueKind::String, at).text;
+    const std::string_view anchor = key == "$recursiveRef" ? "$recursiveAnchor" : "$dynamicAnchor";
+    if (text.starts_with("#/") || references_.count(anchor, text) <= 1)
+      read_applicator(s, key, value, object);
+    else
+      unsupported(s, at, "keyword " + quoted(key) + " with several targets", std::string(keyword->note));
     return;
   }
   if (key == "type") {
@@ -157,6 +164,13 @@ void Reader::read_keyword(Schema& s, const std::string& key, const Value& value,
              !read_array_keyword(s, key, value, object) && !read_object_keyword(s, key, value)) {
     read_applicator(s, key, value, object);
   }
+}
+
+void Reader::read_unevaluated(Schema& s, const std::string& key, const Value& value) {
+  if (value.kind == ValueKind::Boolean && value.boolean) return;  // whatever was not evaluated is fine
+  const SchemaId id = schema_at(value, step(s.pointer, key));
+  (key == "unevaluatedItems" ? s.unevaluated_items : s.unevaluated_properties) = id;
+  asks_what_is_evaluated_ = true;
 }
 
 void Reader::read_types(Schema& s, const Value& value, const std::string& at) {
@@ -341,7 +355,7 @@ bool Reader::read_applicator(Schema& s, const std::string& key, const Value& val
     if (list.empty()) invalid(at, "[]", "it must not be empty");
     return list;
   };
-  if (key == "$ref") {
+  if (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef") {
     const std::string& text = expect(value, ValueKind::String, at).text;
     const References::Target target = references_.find(text, object);
     if (target.value == nullptr) {

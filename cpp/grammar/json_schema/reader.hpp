@@ -26,6 +26,13 @@ class Reader {
   SchemaId root() const { return 0; }
   std::size_t size() const { return schemas_.size(); }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // Some schema asks which properties or items were evaluated by the others.
+  bool asks_what_is_evaluated() const { return asks_what_is_evaluated_; }
+  // A schema that is not in the text.
+  SchemaId add(Schema schema) {
+    schemas_.push_back(std::move(schema));
+    return static_cast<SchemaId>(schemas_.size() - 1);
+  }
 
  private:
   SchemaId schema_at(const Value& value, std::string pointer);
@@ -36,6 +43,7 @@ class Reader {
   bool read_array_keyword(Schema& s, const std::string& key, const Value& value, const Value& object);
   bool read_object_keyword(Schema& s, const std::string& key, const Value& value);
   bool read_applicator(Schema& s, const std::string& key, const Value& value, const Value& object);
+  void read_unevaluated(Schema& s, const std::string& key, const Value& value);
   void read_types(Schema& s, const Value& value, const std::string& at);
   void read_dependencies(Schema& s, const std::string& key, const Value& value);
   void read_source_span(Schema& s, bool marked, const std::string& at);
@@ -61,6 +69,7 @@ class Reader {
   std::unordered_map<const Value*, SchemaId> by_value_;
   std::vector<std::pair<SchemaId, const Value*>> todo_;
   std::vector<std::string> warnings_;
+  bool asks_what_is_evaluated_ = false;
 };
 
 }  // namespace glr::json_schema

@@ -1,5 +1,6 @@
 #include "grammar/json_schema/references.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -91,6 +92,10 @@ void References::index() {
     todo.pop_back();
     const Value& value = *item.value;
     if (value.kind == ValueKind::Object) {
+      const Value* dynamic = value.find("$dynamicAnchor");
+      const Value* recursive = value.find("$recursiveAnchor");
+      if (dynamic != nullptr && dynamic->kind == ValueKind::String) ++dynamic_[dynamic->text];
+      if (recursive != nullptr && recursive->kind == ValueKind::Boolean && recursive->boolean) ++dynamic_[""];
       for (const std::string_view key : {"$id", "id", "$anchor", "$dynamicAnchor"}) {
         const Value* name = value.find(key);
         if (name == nullptr || name->kind != ValueKind::String || name->text.empty()) continue;
@@ -115,6 +120,14 @@ void References::index() {
                       item.resource});
     }
   }
+}
+
+std::size_t References::count(std::string_view anchor, std::string_view reference) {
+  index();
+  std::string_view name;
+  if (anchor == "$dynamicAnchor") name = reference.substr(std::min(reference.find('#'), reference.size() - 1) + 1);
+  const auto it = dynamic_.find(name);
+  return it == dynamic_.end() ? 0 : it->second;
 }
 
 References::Target References::find(std::string_view reference, const Value& at) {

@@ -26,6 +26,10 @@ class References {
   // `at`: the schema with the $ref. Null when there is nothing of that name here.
   Target find(std::string_view reference, const Value& at);
 
+  // How many schemas are a target that a dynamic reference may choose: those with "$dynamicAnchor" of the text's
+  // fragment, those with "$recursiveAnchor": true.
+  std::size_t count(std::string_view anchor, std::string_view reference);
+
  private:
   struct Resource {
     const Value* root;
@@ -40,6 +44,7 @@ class References {
   bool indexed_ = false;
   std::unordered_map<const Value*, Resource> resource_of_;  // of every object
   std::map<std::string, Target, std::less<>> by_uri_;
+  std::map<std::string, std::size_t, std::less<>> dynamic_;  // by name of $dynamicAnchor; "": $recursiveAnchor
 };
 
 }  // namespace glr::json_schema

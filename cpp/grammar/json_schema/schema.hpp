@@ -105,11 +105,13 @@ struct Schema {
   std::uint32_t min_contains = 1;
   std::uint32_t max_contains = kNoBound;
   bool unique_items = false;
+  std::optional<SchemaId> unevaluated_items;
 
   std::vector<std::pair<std::string, SchemaId>> properties;
   std::vector<PatternProperty> pattern_properties;
   std::optional<SchemaId> additional_properties;
   std::optional<SchemaId> property_names;
+  std::optional<SchemaId> unevaluated_properties;
   std::vector<std::string> required;
   std::uint32_t min_properties = 0;
   std::uint32_t max_properties = kNoBound;
