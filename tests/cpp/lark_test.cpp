@@ -560,14 +560,14 @@ TEST(hostile_sizes) {
   expect(*Grammar::from_lark("start: A\nA: /" + repeated("(?:a", n) + repeated(")??", n) + "b/"), "reluctant",
          {"b", "aab"}, {"a", "ba"});
   std::string wide = "start: \"a\"";
-  for (int i = 0; i < 5000; ++i) wide += " | t{\"" + std::to_string(i) + "\"}";
+  for (int i = 0; i < 1100; ++i) wide += " | t{\"" + std::to_string(i) + "\"}";
   CHECK_THROWS_GRAMMAR(Grammar::from_lark(wide + "\nt{x}: x" + repeated(" \"b\"", 1000)), 2, 7, "limit exceeded");
   std::string rules = "start: \"a\"";
   for (std::size_t i = 0; i < n; ++i) rules += " | r" + std::to_string(i);
   for (std::size_t i = 0; i < n; ++i) rules += "\nr" + std::to_string(i) + ": \"" + std::to_string(i) + "\" B";
   expect(*Grammar::from_lark(rules + "\nB: /b+/\n%ignore \" \""), "rules", {"a", "77 bb", "19999b"}, {"20000b"});
-  std::string literal = "start: \"" + repeated("ab", 100'000) + "\"i";
-  expect(*Grammar::from_lark(literal), "text", {repeated("aB", 100'000)}, {"ab"});
+  std::string literal = "start: \"" + repeated("ab", 10'000) + "\"i";
+  expect(*Grammar::from_lark(literal), "text", {repeated("aB", 10'000)}, {"ab"});
   expect(*Grammar::from_lark("start: %regex {\"substring_chars\": \"" + repeated("a", 2000) + "\"}"), "substring",
          {repeated("a", 2000)}, {repeated("a", 2001)});
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
