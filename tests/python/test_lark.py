@@ -97,12 +97,17 @@ def edited(text: str, rng: Random, alphabet: str) -> str:
     return text
 
 
+#: Ours, and the lexer of lark's Earley parser that finds the same readings.
+LEXERS = {"longest": "dynamic", "all": "dynamic_complete"}
+
+
+@pytest.mark.parametrize("lexing", LEXERS)
 @pytest.mark.parametrize("name", GRAMMARS)
-def test_languages_of_the_lark_package(name: str) -> None:
+def test_languages_of_the_lark_package(name: str, lexing: str) -> None:
     """Every reading that lark's Earley parser finds, and no other."""
     text, sentences = GRAMMARS[name]
-    reference = Lark(text, parser="earley", lexer="dynamic_complete")
-    grammar = glr.Grammar.from_lark(text, lexing="all")
+    reference = Lark(text, parser="earley", lexer=LEXERS[lexing])
+    grammar = glr.Grammar.from_lark(text, "start", lexing)
     rng = Random(name)
     verdicts = {True: 0, False: 0}
     for number in range(120):
@@ -169,17 +174,18 @@ def random_grammar(rng: Random) -> str:
 TEXTS = ["".join(letters) for n in range(5) for letters in itertools.product("ab ", repeat=n)]
 
 
-def test_random_grammars_against_the_lark_package() -> None:
+@pytest.mark.parametrize("lexing", LEXERS)
+def test_random_grammars_against_the_lark_package(lexing: str) -> None:
     compared = {True: 0, False: 0}
     for seed in range(150):
         rng = Random(seed)
         text = random_grammar(rng)
         try:
-            reference = Lark(text, parser="earley", lexer="dynamic_complete")
+            reference = Lark(text, parser="earley", lexer=LEXERS[lexing])
         except LarkError:  # a terminal that may be empty, two alternatives that are the same: it refuses more
             continue
         try:
-            grammar = glr.Grammar.from_lark(text, lexing="all")
+            grammar = glr.Grammar.from_lark(text, "start", lexing)
         except glr.GrammarError as error:
             if "no finite text" not in str(error):
                 raise
@@ -193,6 +199,39 @@ def test_random_grammars_against_the_lark_package() -> None:
             assert grammar.matches(data.encode()) == wanted, f"{text}\n{data!r}"
             compared[wanted] += 1
     assert min(compared.values()) > 100, compared
+
+
+def test_lexing_modes() -> None:
+    """The table of docs/lark.md: a grammar, a text, and whether it is a sentence with "longest" and with "all"."""
+    for text, data, longest, every in [
+        ("start: A A\nA: /a+/", "aa", False, True),
+        ('start: N N\nN: /[0-9]+/\n%ignore " "', "12", False, True),
+        ('start: N N\nN: /[0-9]+/\n%ignore " "', "1 2", True, True),
+        ("start: W D\nW: /[a-z0-9]+/\nD: /[0-9]/", "ab1", False, True),
+        ('start: A P "+" A\nP: "+" | "++"\nA: "a"', "a++a", False, True),
+        ('start: A P "+" A\nP: "+" | "++"\nA: "a"', "a+++a", True, True),
+        ('start: "let" NAME\nNAME: /[a-z]+/', "letx", True, True),
+        ('start: "if" NAME | NAME "=" NAME\nNAME: /[a-z]+/\n%ignore " "', "if=y", True, True),
+        ('start: x x\nx: "a" | "aa"', "aaa", True, True),
+        ('start: X X\nX: "a" | "aa"', "aaa", True, True),
+        ('start: X "a"\nX: "a" | "aa"', "aa", False, True),
+        ('start: S S\nS: /".*?"/', '"a""b"', True, True),
+        ('start: S\nS: /".*?"/', '"a"b"', False, False),
+        ('start: "a" B\nB: /b?/', "a", True, True),
+        ("start: L+\nL: /[^;]*;/", "a;b;", True, True),
+        ('start: "ab" "c"\n%ignore / +/', "ab  c", True, True),
+    ]:
+        for lexing, wanted in (("longest", longest), ("all", every)):
+            try:
+                grammar = glr.Grammar.from_lark(text, "start", lexing)
+                constraint = grammar.compile(VOCABULARY)
+            except glr.GrammarError:  # no text at all
+                assert not wanted, text
+                continue
+            assert grammar.matches(data.encode()) == wanted, (text, data, lexing)
+            matcher = constraint.matcher()
+            taken = all(matcher.try_commit(byte) for byte in data.encode())
+            assert (taken and matcher.accepting) == wanted, (text, data, lexing)
 
 
 @pytest.mark.parametrize("lexing", ["longest", "all"])
