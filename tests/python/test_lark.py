@@ -202,7 +202,7 @@ def test_random_grammars_against_the_lark_package(lexing: str) -> None:
 
 
 def test_lexing_modes() -> None:
-    """The table of docs/lark.md: a grammar, a text, and whether it is a sentence with "longest" and with "all"."""
+    """A grammar, a text, and whether it is a sentence with "longest" and with "all"."""
     for text, data, longest, every in [
         ("start: A A\nA: /a+/", "aa", False, True),
         ('start: N N\nN: /[0-9]+/\n%ignore " "', "12", False, True),
