@@ -50,29 +50,29 @@ class Levels {
       levelled_.resize(edges.size());
       for (std::uint32_t r : group) levelled_[r] = recursive || reaches;
       if (recursive || reaches) copies += (std::uint64_t{levels_} + 1) * group.size();
-      cycles_.push_back(group);
+      cycles_.push_back({group, {}, true});
     }
     return copies;
   }
 
   void write() {
-    for (const auto& cycle : cycles_) {
-      if (!levelled_[cycle[0]]) continue;
-      for (std::uint32_t r : cycle) {
+    std::erase_if(cycles_, [&](const Cycle& cycle) { return !levelled_[cycle.rules[0]]; });
+    for (Cycle& cycle : cycles_) {
+      std::vector<ExprId> bodies;
+      for (std::uint32_t r : cycle.rules) {
+        bodies.push_back(rules_.bodies[r]);
         first_copy_[r] = static_cast<std::uint32_t>(rules_.bodies.size());
         rules_.bodies.resize(rules_.bodies.size() + levels_ + 1, kNothing);
       }
+      cycle.terms = rules_.terms.reachable(bodies);
     }
     empty_.resize(rules_.bodies.size());
     for (std::uint32_t level = 0; level <= levels_; ++level) {
-      for (const auto& cycle : cycles_) {
-        if (levelled_[cycle[0]]) write(cycle, level);
-      }
+      for (Cycle& cycle : cycles_) write(cycle, level);
     }
-    level_ = levels_;
-    cycle_ = kNoCycle;
-    rewritten_.clear();
-    rules_.root = rewritten(rules_.root)[0];
+    const ExprId root[1] = {rules_.root};
+    rewrite_all(rules_.terms.reachable(root), kNoCycle, levels_);
+    rules_.root = rewritten_.at(rules_.root)[0];
   }
 
  private:
@@ -83,18 +83,20 @@ class Levels {
   static constexpr unsigned kBrackets = kOpened | kClosed;
   using Readings = std::array<ExprId, 4>;  // by what stands around
 
-  void write(const std::vector<std::uint32_t>& cycle, std::uint32_t level) {
-    ExpressionStore& t = rules_.terms;
-    level_ = level;
-    cycle_ = cycle_of_[cycle[0]];
-    rewritten_.clear();
-    around_calls_.clear();
-    for (std::uint32_t r : cycle) {
-      const ExprId body = rewritten(rules_.bodies[r])[0];
-      rules_.bodies[first_copy_[r] + level] = body;
-    }
+  struct Cycle {
+    std::vector<std::uint32_t> rules;
+    std::vector<ExprId> terms;  // of the bodies, operands first
+    bool may_be_empty;          // some rule had no text at the level before: a level has all the texts of that one
+  };
+
+  void write(Cycle& cycle, std::uint32_t level) {
+    rewrite_all(cycle.terms, cycle_of_[cycle.rules[0]], level);
+    for (std::uint32_t r : cycle.rules) rules_.bodies[first_copy_[r] + level] = rewritten_.at(rules_.bodies[r])[0];
+    if (!cycle.may_be_empty) return;
+
     // Without what was dropped a rule may have no text any more. `empty_` is the complement of a least fixpoint.
-    for (std::uint32_t r : cycle) empty_[first_copy_[r] + level] = true;
+    ExpressionStore& t = rules_.terms;
+    for (std::uint32_t r : cycle.rules) empty_[first_copy_[r] + level] = true;
     const auto without_empty = [&](ExprId body) {
       Rewriter drop(
           t, [&](ExprId, ExprId id) { return t[id].kind == ExprKind::Call && empty_[t[id].a] ? kNothing : id; },
@@ -102,28 +104,29 @@ class Levels {
       return drop(body);
     };
     for (bool changed = true; std::exchange(changed, false);) {
-      for (std::uint32_t r : cycle) {
+      for (std::uint32_t r : cycle.rules) {
         const std::uint32_t copy = first_copy_[r] + level;
         if (!empty_[copy] || without_empty(rules_.bodies[copy]) == kNothing) continue;
         empty_[copy] = false;
         changed = true;
       }
     }
-    if (std::none_of(cycle.begin(), cycle.end(), [&](std::uint32_t r) { return empty_[first_copy_[r] + level]; }))
-      return;
-    for (std::uint32_t r : cycle) {
+    cycle.may_be_empty =
+        std::ranges::any_of(cycle.rules, [&](std::uint32_t r) { return empty_[first_copy_[r] + level]; });
+    if (!cycle.may_be_empty) return;
+    for (std::uint32_t r : cycle.rules) {
       const ExprId body = without_empty(rules_.bodies[first_copy_[r] + level]);
       rules_.bodies[first_copy_[r] + level] = body;
     }
   }
 
-  // The readings of a term at the level and in the cycle at hand.
-  Readings rewritten(ExprId root) {
-    const ExprId roots[1] = {root};
-    for (ExprId id : rules_.terms.reachable(roots)) {
-      if (!rewritten_.contains(id)) rewritten_.emplace(id, rewrite(id));
-    }
-    return rewritten_.at(root);
+  // The readings of terms at a level, in a cycle. Operands come first.
+  void rewrite_all(const std::vector<ExprId>& terms, std::uint32_t cycle, std::uint32_t level) {
+    cycle_ = cycle;
+    level_ = level;
+    rewritten_.clear();
+    around_calls_.clear();
+    for (ExprId id : terms) rewritten_.emplace(id, rewrite(id));
   }
 
   Readings rewrite(ExprId id) {
@@ -201,7 +204,7 @@ class Levels {
   Rules& rules_;
   std::uint32_t levels_;
   std::vector<std::uint32_t> first_copy_;  // by rule, where it is levelled: of level 0, the others behind it
-  std::vector<std::vector<std::uint32_t>> cycles_;
+  std::vector<Cycle> cycles_;
   std::vector<std::uint32_t> cycle_of_;  // by rule
   std::vector<bool> levelled_;           // by rule: in a cycle, or reaches one
   std::vector<bool> empty_;              // by copy

@@ -459,7 +459,7 @@ ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits&
   const bool nothing = std::ranges::find(rules.bodies, kNothing) != rules.bodies.end();
   if (booleans || nothing) drop_empty(rules);
   require_sentence("what it asks for excludes itself");
-  if (const std::uint32_t nesting = limits.nesting_of(grammar); nesting != 0) {
+  if (const std::uint32_t nesting = limits.max_nesting; nesting != 0) {
     limit_nesting(rules, nesting, limits.max_states, root.name);
     require_sentence("every one nests deeper than max_nesting, " + std::to_string(nesting));
   }

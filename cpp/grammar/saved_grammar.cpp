@@ -46,7 +46,6 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
   if (g.document_) out.text(*g.document_);
   out.count(g.warnings_.size());
   for (const std::string& warning : g.warnings_) out.text(warning);
-  out.u32(g.max_nesting_);
   out.count(g.rules_.size());
   for (const Rule& rule : g.rules_) {
     out.text(rule.name);
@@ -124,7 +123,6 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
   g.kind_ = in.text();
   if (in.u8() != 0) g.document_ = in.text();
   for (std::uint32_t n = in.count(4); n > 0; --n) g.warnings_.emplace_back(in.text());
-  g.max_nesting_ = in.u32();
   for (std::uint32_t n = in.count(16); n > 0; --n) {
     std::string name(in.text());
     const Span span = read_span(in, g.source_);

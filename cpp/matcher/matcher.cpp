@@ -356,7 +356,7 @@ Matcher::Explanation Matcher::explain(TokenId id) {
   }
   bool tokens = false;
   e.expected_bytes = describe(m.next_bytes(f.heads, tokens));
-  const std::uint32_t nesting = m.constraint().limits.nesting_of(*m.constraint().grammar);
+  const std::uint32_t nesting = m.constraint().limits.max_nesting;
   // The terminals are read off the grammar, which knows of no budget.
   if (complete && nesting == 0) e.expected = expected_terminals(*m.constraint().grammar, text);
   if (nesting != 0 && !e.expected_bytes.empty()) e.expected.push_back(e.expected_bytes);

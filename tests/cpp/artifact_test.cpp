@@ -145,7 +145,6 @@ std::string handmade(const std::string& valid, const std::function<std::uint32_t
   out.text("gbnf");
   out.u8(0);     // no document
   out.count(0);  // warnings
-  out.u32(0);    // max_nesting
   out.count(rules);
   for (std::uint32_t r = 0; r < rules; ++r) {
     out.text("r" + std::to_string(r));

@@ -200,9 +200,6 @@ class Grammar {
   // What the grammar admits beyond its source, a sentence each; empty when it is exact.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
-  // The nesting that the grammar's profile allows (Limits::max_nesting); 0: unlimited.
-  std::uint32_t max_nesting() const { return max_nesting_; }
-
   // SHA-256 of the source text, the root's name and the front end's options, in hex.
   const std::string& fingerprint() const { return fingerprint_; }
 
@@ -223,7 +220,6 @@ class Grammar {
   std::string kind_;
   std::optional<std::string> document_;
   std::vector<std::string> warnings_;
-  std::uint32_t max_nesting_ = 0;
 };
 
 // Builds a Grammar bottom up: children first. Rules may be referred to before they are defined.
@@ -264,7 +260,6 @@ class GrammarBuilder {
   bool defined(RuleId rule) const;
   const std::vector<Rule>& rules() const { return grammar_.rules_; }
 
-  void limit_nesting(std::uint32_t levels) { grammar_.max_nesting_ = levels; }
   void set_document(std::string_view text) { grammar_.document_ = text; }
   void warn(std::string sentence) { grammar_.warnings_.push_back(std::move(sentence)); }
 

@@ -1,10 +1,7 @@
 // Limits: what a compile may cost, and what a grammar's sentences may.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-
-#include "glrsampler/grammar.hpp"
 
 namespace glr {
 
@@ -16,12 +13,6 @@ struct Limits {
   double max_compile_seconds = 60.0;
   // Brackets open at once: uses of a recursive rule inside its own cycle with something on both sides; 0: unlimited.
   std::uint32_t max_nesting = 0;
-
-  // What is in force for a grammar: the smaller budget of the two.
-  std::uint32_t nesting_of(const Grammar& grammar) const {
-    if (max_nesting == 0 || grammar.max_nesting() == 0) return std::max(max_nesting, grammar.max_nesting());
-    return std::min(max_nesting, grammar.max_nesting());
-  }
 };
 
 }  // namespace glr
