@@ -133,10 +133,15 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
   impl->vocabulary = std::move(vocabulary);
   impl->mode = mode;
   impl->limits = limits;
+  std::shared_ptr<Engine> replaced;
   impl->engine = impl->vocabulary->engine([&](const std::shared_ptr<Engine>& shared) {
     const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
-    return reuse ? shared : std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
+    if (reuse) return shared;
+    replaced = shared;
+    return std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
   });
+  // Freeing a full engine takes a tenth of a second, which is nobody's to wait for.
+  if (replaced.use_count() == 1) std::thread([gone = std::move(replaced)] {}).detach();
   lower(*impl);
   if (mode == Mode::Eager) fill_eagerly(*impl, began);
   return ready(std::move(impl), began);

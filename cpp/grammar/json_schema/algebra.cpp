@@ -1,6 +1,9 @@
 #include "grammar/json_schema/algebra.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "grammar/json_schema/error.hpp"
 #include "grammar/json_schema/limits.hpp"
@@ -477,8 +480,12 @@ void Algebra::settle(Work& work, unsigned depth) {
   if ((shape.types & kString) != 0) {
     StringShape& string = shape.string;
     if (string.only) {
-      const StringShape rest = string;
-      std::erase_if(*string.only, [&](const std::string& v) { return !admits(rest, v); });
+      // Settled once for all, so that neither list is searched for each member of the other again.
+      std::vector<std::string> only = *std::exchange(string.only, std::nullopt);
+      const std::vector<std::string> excluded = std::exchange(string.excluded, {});
+      const std::unordered_set<std::string_view> gone(excluded.begin(), excluded.end());
+      std::erase_if(only, [&](const std::string& v) { return gone.contains(v) || !admits(string, v); });
+      string.only = std::move(only);
     }
     if ((string.only && string.only->empty()) || string.min_length > string.max_length ||
         (string.from_source && string.not_from_source))

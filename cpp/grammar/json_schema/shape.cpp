@@ -1,6 +1,8 @@
 #include "grammar/json_schema/shape.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace glr::json_schema {
 
@@ -49,8 +51,8 @@ void StringShape::restrict_to(const std::vector<std::string>& values) {
     only = values;
     return;
   }
-  std::erase_if(*only,
-                [&](const std::string& v) { return std::find(values.begin(), values.end(), v) == values.end(); });
+  const std::unordered_set<std::string_view> known(values.begin(), values.end());
+  std::erase_if(*only, [&](const std::string& v) { return !known.contains(v); });
 }
 
 bool StringShape::unconstrained() const {
