@@ -122,7 +122,9 @@ ResidualId MaskAutomaton::read_residual(std::span<const ExprId> terms, ByteReade
     else if (subtree && (trie_[node].groups_below & kHighGroups) != 0)
       kind = ItemKind::PopBetweenCodePoints;
     const Item item(node, subtree ? trie_[node].end : 0, kind, guard);
-    in.require(residual.empty() || residual.back() < item, "a residual is not sorted");
+    // Guards have other numbers here, so items that differ in them alone come in any order.
+    in.require(residual.empty() || std::pair(residual.back().begin, residual.back().end) <= std::pair(node, item.end),
+               "a residual is not sorted");
     residual.push_back(item);
   }
   return intern(std::move(residual));

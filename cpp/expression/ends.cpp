@@ -24,6 +24,7 @@ const std::vector<ExprId>& Ends::known(ExprId state, ExprId asked_for) {
   const auto [it, fresh] = entries_.try_emplace(state);
   if (fresh) todo_.push_back(state);
   std::vector<ExprId>& dependents = it->second.dependents;
+  if (dependents.empty()) asked_.push_back(state);
   if (std::ranges::find(dependents, asked_for) == dependents.end()) dependents.push_back(asked_for);
   return it->second.ends;
 }
@@ -85,11 +86,13 @@ const std::vector<ExprId>& Ends::of(ExprId state) {
     if (entries_.size() - before <= kMostStates) continue;
     entries_.clear();
     todo_.clear();
+    asked_.clear();
     throw BudgetError("whether a longest match leaves anything to go on with is not found out within " +
                           std::to_string(kMostStates) + " states",
                       "max_states", kMostStates, kMostStates + 1, "");
   }
-  for (auto& [id, entry] : entries_) entry.dependents.clear();
+  for (ExprId id : asked_) entries_.at(id).dependents.clear();
+  asked_.clear();
   return entries_.at(state).ends;
 }
 

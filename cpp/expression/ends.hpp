@@ -27,7 +27,7 @@ class Ends {
  public:
   explicit Ends(Machine& machine) : machine_(machine) {}
 
-  // The caller holds the machine's mutex; the reference stays valid. Throws BudgetError.
+  // The caller holds the machine's mutex; the reference is valid until the next call. Throws BudgetError.
   const std::vector<ExprId>& of(ExprId state);
 
  private:
@@ -43,6 +43,7 @@ class Ends {
   Machine& machine_;
   std::unordered_map<ExprId, Entry> entries_;
   std::vector<ExprId> todo_;
+  std::vector<ExprId> asked_;  // entries with dependents
 };
 
 }  // namespace glr

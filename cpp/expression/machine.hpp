@@ -115,7 +115,7 @@ class Machine {
 
   bool careful() const { return careful_; }
   // The guards under which a state can be completed (ends.hpp). Throws BudgetError.
-  const std::vector<ExprId>& ends(ExprId q) {
+  std::vector<ExprId> ends(ExprId q) {
     const std::scoped_lock lock(mutex_);
     return ends_.of(q);
   }
