@@ -24,11 +24,14 @@ namespace glr {
 
 namespace {
 
+// Whatever the budget is: a second, and 100 MB.
+constexpr std::uint64_t kMostTerms = 1 << 20;
+
 class Levels {
  public:
   Levels(Rules& rules, std::uint32_t levels) : rules_(rules), levels_(levels), first_copy_(rules.bodies.size()) {}
 
-  // The number of rules that recursion makes of each; known before anything is copied.
+  // How many terms the copies are made of; known before anything is copied.
   std::uint64_t plan() {
     const ExpressionStore& t = rules_.terms;
     std::vector<std::vector<std::uint32_t>> edges(rules_.bodies.size());
@@ -36,7 +39,7 @@ class Levels {
       for (const auto& [callee, count] : calls_in(t, rules_.bodies[r])) edges[r].push_back(callee);
     }
     cycle_of_.resize(edges.size());
-    std::uint64_t copies = 0;
+    std::uint64_t terms = 0;
     for (const auto& group : components(edges)) {  // callees first
       bool recursive = group.size() > 1;
       bool reaches = false;
@@ -49,22 +52,23 @@ class Levels {
       }
       levelled_.resize(edges.size());
       for (std::uint32_t r : group) levelled_[r] = recursive || reaches;
-      if (recursive || reaches) copies += (std::uint64_t{levels_} + 1) * group.size();
       cycles_.push_back({group, {}, true});
+      if (!recursive && !reaches) continue;
+      std::vector<ExprId> bodies;
+      for (std::uint32_t r : group) bodies.push_back(rules_.bodies[r]);
+      cycles_.back().terms = t.reachable(bodies);
+      terms += (std::uint64_t{levels_} + 1) * cycles_.back().terms.size();
     }
-    return copies;
+    return terms;
   }
 
   void write() {
     std::erase_if(cycles_, [&](const Cycle& cycle) { return !levelled_[cycle.rules[0]]; });
     for (Cycle& cycle : cycles_) {
-      std::vector<ExprId> bodies;
       for (std::uint32_t r : cycle.rules) {
-        bodies.push_back(rules_.bodies[r]);
         first_copy_[r] = static_cast<std::uint32_t>(rules_.bodies.size());
         rules_.bodies.resize(rules_.bodies.size() + levels_ + 1, kNothing);
       }
-      cycle.terms = rules_.terms.reachable(bodies);
     }
     empty_.resize(rules_.bodies.size());
     for (std::uint32_t level = 0; level <= levels_; ++level) {
@@ -218,14 +222,15 @@ class Levels {
 
 }  // namespace
 
-void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_copies, const std::string& rule) {
+void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_terms, const std::string& rule) {
+  max_terms = std::min(max_terms, kMostTerms);
   Levels copies(rules, levels);
   const std::uint64_t planned = copies.plan();
-  if (planned > max_copies) {
+  if (planned > max_terms) {
     throw BudgetError("a nesting budget of " + std::to_string(levels) + " levels makes " + std::to_string(planned) +
-                          " rules of the recursive ones under '" + rule + "', more than max_states (" +
-                          std::to_string(max_copies) + "); ask for fewer levels",
-                      "max_states", max_copies, planned, rule);
+                          " terms of the recursive rules under '" + rule + "', more than max_states (" +
+                          std::to_string(max_terms) + "); ask for fewer levels",
+                      "max_states", max_terms, planned, rule);
   }
   if (planned != 0) copies.write();
 }

@@ -46,9 +46,9 @@ ExprId lexeme(ExpressionStore& terms, ExprId x);
 void remove_left_recursion(Rules& rules);
 // For grammars with intersections or complements. Throws BudgetError when finding out takes too many derivatives.
 void drop_empty(Rules& rules);
-// Sentences nest at most `levels` deep. `rule` is the root's name, for the BudgetError when there would be more than
-// `max_copies` rules.
-void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_copies, const std::string& rule);
+// Sentences nest at most `levels` deep. `rule` is the root's name, for the BudgetError when the copies would have
+// more than `max_terms` terms: each may become a state.
+void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_terms, const std::string& rule);
 void choose_calls(Rules& rules);
 
 // Rules of a machine by what they mean, so that grammars share them.
