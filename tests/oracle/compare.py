@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import glrsampler as glr
@@ -149,7 +150,7 @@ def random_walks(case: Case, walks: int, steps: int = 8) -> None:
 
 
 def random_lexer_walks(case: Case, reader: Reader, walks: int, steps: int = 6) -> None:
-    """The same for a Lark grammar whose terminals match longest, in every mode.
+    """The same for a Lark grammar whose terminals match longest, in every mode, and loaded.
 
     Some have very many states: eager compilation gives up on them.
     """
@@ -170,6 +171,10 @@ def random_lexer_walks(case: Case, reader: Reader, walks: int, steps: int = 6) -
         raise Disagreement(f"a grammar without a sentence was taken\n{case.describe()}")
     for constraint in constraints:
         compare(case, reader, constraint, walks, steps)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "constraint"
+        constraints[0].save(path)
+        compare(case, reader, glr.Constraint.load(path, vocabulary), walks, steps)
 
 
 def compare(case: Case, recogniser: Oracle, constraint: glr.Constraint, walks: int, steps: int) -> None:
