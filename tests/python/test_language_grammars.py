@@ -139,3 +139,15 @@ def test_damaged_texts(name: str) -> None:
             matcher = constraint(name).matcher()
             assert (all(taken(matcher, token) for token in cut) and matcher.accepting) == wanted, data
     assert min(verdicts.values()) >= 5, verdicts
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+def test_python_is_what_python_reads() -> None:
+    rng, accepts = Random(7), texts("python_subset")["accepts"]
+    found = 0
+    for number in range(250):
+        text = accepts[number] if number < len(accepts) else damaged(rng, rng.choice(accepts), accepts)
+        if grammar("python_subset").matches(text):
+            ast.parse("\n".join(line.lstrip(" \t") for line in text.split("\n")))
+            found += 1
+    assert found >= 60
