@@ -14,6 +14,7 @@ constexpr std::size_t kFingerprintDigits = 64;
 // another, whose factors it is then prefixed with; these are counted. The largest of 200 real JSON Schemas has 50,883
 // of them.
 constexpr std::uint64_t kMostFactors = 1 << 22;
+constexpr std::uint32_t kMostIntersected = 8;
 
 // Of members: every set of witnesses is looked at.
 constexpr std::uint32_t kMostWitnessSets = 16;
@@ -186,8 +187,9 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
           with_rules += e.rules ? 1 : 0;
           in.require(extent.factors <= kMostFactors && prefixed <= kMostFactors, "its rules are too large");
         }
-        // Each would be distributed over the alternatives of the others. No front end has rules in intersections.
-        in.require(node.kind != NodeKind::Intersection || with_rules <= 1, "rules are intersected");
+        // Each is distributed over the alternatives of the others. Few are: what a person intersects.
+        in.require(node.kind != NodeKind::Intersection || with_rules <= kMostIntersected,
+                   "too many rules are intersected");
         break;
       }
       case NodeKind::Repeat: {

@@ -177,6 +177,9 @@ def triggered(
     if not payloads:
         raise ValueError("no trigger: name at least one")
     pairs = [(_node(trigger), payload) for trigger, payload in payloads.items()]
+    for trigger, _ in pairs:
+        if not isinstance(trigger, TokenNode) and trigger.grammar().matches(b""):
+            raise ValueError("a trigger may be empty: it would be met everywhere")
     tokens = [pair for pair in pairs if isinstance(pair[0], TokenNode)]
     texts = [pair for pair in pairs if not isinstance(pair[0], TokenNode)]
     anything = _complement(_nothing())
@@ -226,6 +229,7 @@ class _Writer:
     def __init__(self, composer: Composer) -> None:
         self._composer = composer
         self._written: dict[int, int] = {}
+        self._users: dict[int, int] = {}  # nodes with parts, by how many nodes they are parts of
         self._rules: dict[int, int] = {}
         self._undefined: list[RuleNode] = []
 
@@ -245,7 +249,18 @@ class _Writer:
             self._undefined.append(rule)
         return self._composer.rule_ref(self._rules[id(rule)])
 
+    def _count_users(self, root: Node) -> None:
+        waiting = [root]
+        while waiting:
+            for part in waiting.pop().parts:
+                if not part.parts:
+                    continue
+                if id(part) not in self._users:
+                    waiting.append(part)
+                self._users[id(part)] = self._users.get(id(part), 0) + 1
+
     def _node(self, root: Node) -> int:
+        self._count_users(root)
         path = [root]
         while path:
             node = path[-1]
@@ -255,9 +270,16 @@ class _Writer:
                 continue
             path.pop()
             if id(node) not in self._written:
-                self._written[id(node)] = (
-                    self._refer(node)
-                    if isinstance(node, RuleNode)
-                    else node.emit(self._composer, [self._written[id(part)] for part in node.parts])
-                )
+                self._written[id(node)] = self._write(node)
         return self._written[id(root)]
+
+    def _write(self, node: Node) -> int:
+        if isinstance(node, RuleNode):
+            return self._refer(node)
+        written = node.emit(self._composer, [self._written[id(part)] for part in node.parts])
+        if self._users.get(id(node), 0) < 2:
+            return written
+        # Used twice it is a rule, or doubling 30 times would write it out a billion times.
+        rule = self._composer.declare("shared")
+        self._composer.define(rule, written)
+        return self._composer.rule_ref(rule)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import decimal
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from .errors import Error, SchemaError
+from .patterns import searched
 from .schemas import schema_text
 
 if TYPE_CHECKING:
@@ -68,8 +70,8 @@ def check(text: str | bytes, schema: Any, source: str | None) -> tuple[list[Viol
     document = _Document()
     try:
         value = document.read(text)
-    except (ValueError, RecursionError) as error:
-        return [Violation("", "json", str(error))], {}
+    except (ValueError, RecursionError, decimal.DecimalException) as error:
+        return [Violation("", "json", str(error) or type(error).__name__)], {}
     spans: dict[str, tuple[int, int]] = {}
     validator = _validator(_Document().read(rules), source, spans)
     found = list(document.duplicates)
@@ -78,6 +80,11 @@ def check(text: str | bytes, schema: Any, source: str | None) -> tuple[list[Viol
             found += map(_violation, validator.iter_errors(value))
     except (decimal.DecimalException, RecursionError) as error:
         found.append(Violation("", "json", f"too large to be checked: {type(error).__name__}"))
+    except Error:
+        raise
+    except Exception as error:
+        # Whatever jsonschema stumbles over: an unknown type, a reference to nowhere, a bound that is no number.
+        raise SchemaError(f"the schema cannot be checked with: {type(error).__name__}: {error}") from error
     return sorted(found, key=lambda v: (v.pointer, v.rule)), spans
 
 
@@ -94,7 +101,7 @@ class _Document:
         self.duplicates: list[Violation] = []
 
     def read(self, text: str | bytes) -> Any:
-        raw = json.loads(text, parse_float=_number, object_pairs_hook=_Pairs, parse_constant=_refuse)
+        raw = json.loads(text, parse_float=_number, parse_int=_number, object_pairs_hook=_Pairs, parse_constant=_refuse)
         return self._placed(raw, "")
 
     def _placed(self, value: Any, pointer: str) -> Any:
@@ -120,7 +127,10 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _number(text: str) -> int | Decimal:
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except decimal.DecimalException:
+        raise ValueError("a number with an exponent too large to be checked") from None
     whole = number.is_finite() and number.adjusted() < _LONGEST_INTEGER and number == number.to_integral_value()
     return int(number) if whole else number
 
@@ -145,7 +155,76 @@ def _validator(schema: Any, source: str | None, spans: dict[str, tuple[int, int]
             spans[value.pointer] = (start, start + len(value))
 
     base = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    return jsonschema.validators.extend(base, {SOURCE_SPAN: source_span})(schema)
+    checks = {SOURCE_SPAN: source_span, **_mixed_drafts(jsonschema, base)}
+    return jsonschema.validators.extend(base, checks)(schema)
+
+
+def _mixed_drafts(jsonschema: Any, base: Any) -> dict[str, Any]:
+    """Keywords as the grammar reads them: of all drafts together, and patterns as ECMA-262 has them."""
+    older = jsonschema.Draft7Validator.VALIDATORS
+    own = base.VALIDATORS
+
+    def pattern(_: Any, wanted: str, value: Any, schema: Any) -> Iterator[Any]:
+        if isinstance(value, str) and not searched(wanted).matches(value):
+            yield jsonschema.ValidationError(f"{str(value)!r} does not match {str(wanted)!r}")
+
+    def pattern_properties(validator: Any, patterns: Any, value: Any, schema: Any) -> Iterator[Any]:
+        if not isinstance(value, dict):
+            return
+        for wanted, subschema in patterns.items():
+            for key, member in value.items():
+                if searched(wanted).matches(key):
+                    yield from validator.descend(member, subschema, path=key, schema_path=wanted)
+
+    def additional_properties(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+        if not isinstance(value, dict):
+            return
+        patterns = [searched(pattern) for pattern in schema.get("patternProperties", {})]
+        for key, member in value.items():
+            if key in schema.get("properties", {}) or any(pattern.matches(key) for pattern in patterns):
+                continue
+            if wanted is False:
+                yield jsonschema.ValidationError(f"the additional property {str(key)!r} is not allowed")
+            else:
+                yield from validator.descend(member, wanted, path=key)
+
+    def items(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+        yield from (older if isinstance(wanted, list) else own)["items"](validator, wanted, value, schema) or ()
+
+    def bound(name: str, exclusive: str) -> Callable[..., Iterator[Any]]:
+        def check(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+            strict = schema.get(exclusive) is True
+            yield from (older[exclusive] if strict else older[name])(validator, wanted, value, schema) or ()
+
+        return check
+
+    def strict_bound(name: str) -> Callable[..., Iterator[Any]]:
+        def check(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+            if not isinstance(wanted, bool):  # else it says how `name` is meant
+                yield from older[name](validator, wanted, value, schema) or ()
+
+        return check
+
+    def type_(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
+        long_integer = isinstance(value, Decimal) and value == value.to_integral_value()
+        wanted_types = wanted if isinstance(wanted, list) else [wanted]
+        nullable = value is None and schema.get("nullable") is True
+        if not nullable and not (long_integer and "integer" in wanted_types):
+            yield from own["type"](validator, wanted, value, schema) or ()
+
+    return {
+        "pattern": pattern,
+        "patternProperties": pattern_properties,
+        "additionalProperties": additional_properties,
+        "items": items,
+        "additionalItems": older["additionalItems"],
+        "dependencies": older["dependencies"],
+        "maximum": bound("maximum", "exclusiveMaximum"),
+        "minimum": bound("minimum", "exclusiveMinimum"),
+        "exclusiveMaximum": strict_bound("exclusiveMaximum"),
+        "exclusiveMinimum": strict_bound("exclusiveMinimum"),
+        "type": type_,
+    }
 
 
 def _violation(error: Any) -> Violation:

@@ -350,7 +350,7 @@ TEST(what_no_front_end_makes_is_refused) {
     for (int i = 0; i < 40; ++i) out.u32(2);
     return 4u;
   };
-  CHECK(says(refusal(handmade(good, distributed, 3), v), "rules are intersected"));
+  CHECK(says(refusal(handmade(good, distributed, 3), v), "too many rules are intersected"));
   // 100,000 levels: no recursion.
   const auto deep = [](ByteWriter& out) {
     literal(out, "a");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import glrsampler as glr
 import numpy as np
@@ -82,6 +83,34 @@ def test_deep_and_shared_nodes() -> None:
     for _ in range(12):
         doubled = doubled + doubled
     assert doubled.grammar().matches(b"a" * 4096)
+
+
+def test_what_is_used_twice_is_not_written_out_twice() -> None:
+    doubled: glr.Node = glr.literal("a")
+    for _ in range(60):
+        doubled = doubled + doubled
+    assert len(doubled.grammar().source) < 10_000
+    either: glr.Node = glr.regex("[ab]")
+    for _ in range(16):
+        either = (either + either) | either
+    assert either.grammar().matches("ab" * 100)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        glr.regex(".*a.*") & glr.regex(".*b.*"),
+        glr.regex(".*a.*") & ~glr.regex("a*"),
+        glr.triggered({glr.regex("T[a-z]+;"): "x", "U": "y"}),
+    ],
+    ids=["two patterns", "a complement", "triggers"],
+)
+def test_saved_and_loaded(node: glr.Node, tmp_path: Path) -> None:
+    vocabulary = glr.Vocabulary.from_tokens([bytes([b]) for b in range(256)] + [b""], [256])
+    constraint = node.compile(vocabulary)
+    constraint.save(tmp_path / "saved.glr")
+    loaded = glr.Constraint.load(tmp_path / "saved.glr", vocabulary)
+    assert np.array_equal(loaded.matcher().mask(), constraint.matcher().mask())
 
 
 def test_the_fingerprint_is_of_the_content() -> None:
@@ -194,3 +223,5 @@ def test_at_least_256_characters_of_thinking() -> None:
 def test_no_trigger_is_an_error() -> None:
     with pytest.raises(ValueError, match="no trigger"):
         glr.triggered({})
+    with pytest.raises(ValueError, match="may be empty"):
+        glr.triggered({glr.regex("a*"): "x"})

@@ -381,3 +381,14 @@ def test_mutations(worker: int) -> None:
     assert done.returncode == 0, f"exit status {done.returncode} at {lines[-1:]}\n{done.stderr[-3000:]}"
     assert "'works'" in lines[-1]
     assert "'refused'" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    "below",
+    ['b: "y"', '\n// a comment\nb: "y"', '%ignore " "\nb: "y"', 'c{x}.2: x\nb: c{"y"}'],
+)
+def test_the_last_alternative_may_be_empty_at_the_end_of_its_line(below: str) -> None:
+    grammar = glr.Grammar.from_lark(f'start: a b\na: "x" |\n{below}\n')
+    assert grammar.matches("xy")
+    assert grammar.matches("y")
+    assert glr.Grammar.from_lark('start: "x" |\n  "y"\n').matches("y")

@@ -129,3 +129,33 @@ def test_spans_are_found_again() -> None:
     assert glr.source_spans(text, schema, SOURCE) == {"/1": (8, 12), "/2": (14, 20)}
     assert [v.pointer for v in glr.validate(text, schema, source=SOURCE)] == ["/3"]
     assert glr.validate(text, schema) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "rules"),
+    [
+        ('"AB"', {"type": "string", "pattern": "^\\p{Lu}+$"}, []),
+        ('"a\\n"', {"pattern": "^a$"}, ["#/pattern"]),
+        ('"' + "a" * 40 + 'b"', {"pattern": "^(a+)+$"}, ["#/pattern"]),
+        ('["a"]', {"items": [{"type": "string"}]}, []),
+        ("[1]", {"items": [{"type": "string"}]}, ["#/items/0/type"]),
+        ("null", {"type": "string", "nullable": True}, []),
+        ("4", {"maximum": 5, "exclusiveMaximum": True}, []),
+        ("5", {"maximum": 5, "exclusiveMaximum": True}, ["#/maximum"]),
+        ("5", {"exclusiveMaximum": 5}, ["#/exclusiveMaximum"]),
+        ('{"a":1}', {"dependencies": {"a": ["b"]}}, ["#/dependencies"]),
+        ('{"\u2028":1}', {"patternProperties": {".": {"type": "null"}}}, []),
+        ('{"ab":1}', {"patternProperties": {"^a": {"type": "null"}}}, ["#/patternProperties/^a/type"]),
+        ('{"x":1,"y":2}', {"properties": {"x": {}}, "additionalProperties": False}, ["#/additionalProperties"]),
+        ("1" * 5000, {"type": "integer"}, []),
+        ("1e99999999999999999999", {"type": "number"}, ["json"]),
+    ],
+)
+def test_keywords_are_read_as_the_grammar_reads_them(text: str, schema: Any, rules: list[str]) -> None:
+    assert [v.rule for v in glr.validate(text, schema)] == rules
+
+
+@pytest.mark.parametrize("schema", [{"type": "integr"}, {"minimum": "x"}, {"$ref": "#/nowhere"}])
+def test_a_schema_that_is_none_is_a_schema_error(schema: Any) -> None:
+    with pytest.raises(glr.SchemaError, match="cannot be checked with"):
+        glr.validate("1", schema)

@@ -65,6 +65,7 @@ class Reader {
   void read_colon(const Definition& definition);
   Body read_body();
   bool body_continues();
+  bool definition_here() const;
   void read_alias();
   void read_element(char c);
   void read_text();
@@ -390,7 +391,11 @@ Body Reader::read_body() {
       else
         close_sequence();
       ++at_;
+      skip_blanks();
+      const std::size_t end = at_;
       skip_space();
+      // An empty alternative at the end of its line, and the next definition below it.
+      if (!nested && c == '|' && at_ > end && (peek() == '%' || definition_here())) at_ = end;
       continue;
     }
     if (c == '-' && peek(1) == '>') {
@@ -408,6 +413,19 @@ Body Reader::read_body() {
     else
       skip_blanks();
   }
+}
+
+// Whether a rule or a terminal is defined here: its name, parameters and priority, and the colon.
+bool Reader::definition_here() const {
+  std::size_t i = peek() == '?' || peek() == '!' ? 1 : 0;
+  if (!is_name(peek(i))) return false;
+  while (is_name(peek(i))) ++i;
+  if (peek(i) == '{') {
+    while (at_ + i < source_.size() && peek(i) != '}' && !is_newline(peek(i))) ++i;
+    if (peek(i) == '}') ++i;
+  }
+  while (peek(i) == '.' || peek(i) == '-' || is_digit(peek(i)) || peek(i) == ' ' || peek(i) == '\t') ++i;
+  return peek(i) == ':';
 }
 
 // Moves to the next line that is not empty: a line that begins with '|' belongs to the body.

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Final
 
-from .._core import Grammar
 from ..errors import Error
+from ..patterns import searched
 from ._packages import jsonschema, referencing
 from .canonical import canonical
 
 # Their keys are searched for with Python's own expressions, which can take exponential time.
 _REFUSED: Final = ("patternProperties",)
-
-
-@functools.lru_cache(maxsize=256)
-def _pattern(pattern: str) -> Grammar:
-    """The texts in which the pattern is found; ECMA-262, as the grammar reads it."""
-    return Grammar.from_regex(f"(?=[^]*?(?:{pattern}))[^]*")
 
 
 class _TooLong(Exception):
@@ -50,7 +43,7 @@ def _unique(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterat
 
 
 def _search(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
-    if isinstance(instance, str) and not _pattern(pattern).matches(instance):
+    if isinstance(instance, str) and not searched(pattern).matches(instance):
         yield jsonschema.ValidationError("the text does not match the pattern")
 
 
@@ -78,7 +71,7 @@ class Checker:
                 raise ValueError(f"{at}: {name} is not checked here")
             if name == "pattern" and isinstance(value, str):
                 try:
-                    _pattern(value)
+                    searched(value)
                 except Error as error:
                     raise ValueError(f"{at}: {error}") from None
 
