@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "expression/machine.hpp"
 #include "glrsampler/error.hpp"
@@ -21,12 +22,19 @@ std::vector<ExprId> least(const Guards& guards) {
 }  // namespace
 
 const std::vector<ExprId>& Ends::known(ExprId state, ExprId asked_for) {
+  ++looked_at_;
   const auto [it, fresh] = entries_.try_emplace(state);
-  if (fresh) todo_.push_back(state);
-  std::vector<ExprId>& dependents = it->second.dependents;
-  if (dependents.empty()) asked_.push_back(state);
-  if (std::ranges::find(dependents, asked_for) == dependents.end()) dependents.push_back(asked_for);
+  if (fresh) wait(state, it->second);
+  if (depends_.insert(std::uint64_t{state} << 32 | asked_for).second) {
+    if (it->second.dependents.empty()) asked_.push_back(state);
+    it->second.dependents.push_back(asked_for);
+  }
   return it->second.ends;
+}
+
+void Ends::wait(ExprId state, Entry& entry) {
+  if (std::exchange(entry.waiting, true)) return;
+  todo_.push_back(state);
 }
 
 std::vector<ExprId> Ends::evaluate(ExprId state) {
@@ -53,16 +61,14 @@ std::vector<ExprId> Ends::evaluate(ExprId state) {
     const Program& program = machine_.program(t);
     std::vector<Guards> above(program.vertices);  // with what the targets end above each vertex
     for (const Target& target : program.targets) take(target.state, above[target.vertex]);
-    for (std::uint32_t v = program.vertices; v-- > 1;) {
-      for (const Push& p : program.pushes) {
-        if (p.vertex != v) continue;
-        for (ExprId guard : above[v]) {
-          if (p.frame == kEmpty)
-            above[p.parent].insert(guard);
-          else
-            take(machine_.under(guard, p.frame), above[p.parent]);
-        }
+    // Pushes are in the order of their vertices, parents first: backwards, what is above a vertex is known.
+    for (std::size_t i = program.pushes.size(); i-- > 0;) {
+      const Push& p = program.pushes[i];
+      if (p.frame == kEmpty) {
+        above[p.parent].insert(above[p.vertex].begin(), above[p.vertex].end());
+        continue;
       }
+      for (ExprId guard : above[p.vertex]) take(machine_.under(guard, p.frame), above[p.parent]);
     }
     found.insert(above[0].begin(), above[0].end());
   }
@@ -72,27 +78,32 @@ std::vector<ExprId> Ends::evaluate(ExprId state) {
 const std::vector<ExprId>& Ends::of(ExprId state) {
   if (const auto it = entries_.find(state); it != entries_.end()) return it->second.ends;
   const std::size_t before = entries_.size();
-  entries_.try_emplace(state);
-  todo_.push_back(state);
+  looked_at_ = 0;
+  wait(state, entries_.try_emplace(state).first->second);
   while (!todo_.empty()) {
     const ExprId at = todo_.back();
     todo_.pop_back();
+    entries_.at(at).waiting = false;
     std::vector<ExprId> ends = evaluate(at);
     Entry& entry = entries_.at(at);
     if (ends != entry.ends) {
       entry.ends = std::move(ends);
-      todo_.insert(todo_.end(), entry.dependents.begin(), entry.dependents.end());
+      for (ExprId dependent : entry.dependents) wait(dependent, entries_.at(dependent));
     }
-    if (entries_.size() - before <= kMostStates) continue;
+    if (entries_.size() - before <= kMostStates && looked_at_ <= kMostLooks) continue;
+    const std::size_t entries = entries_.size();
     entries_.clear();
     todo_.clear();
     asked_.clear();
+    depends_.clear();
     throw BudgetError("whether a longest match leaves anything to go on with is not found out within " +
-                          std::to_string(kMostStates) + " states",
-                      "max_states", kMostStates, kMostStates + 1, "");
+                          std::to_string(kMostStates) + " states and " + std::to_string(kMostLooks) +
+                          " looks at them; lexing=\"all\" asks for no such thing",
+                      "max_states", kMostStates, entries, "");
   }
   for (ExprId id : asked_) entries_.at(id).dependents.clear();
   asked_.clear();
+  depends_.clear();
   return entries_.at(state).ends;
 }
 

@@ -11,10 +11,12 @@
 // of a pushdown system: Sharir and Pnueli 1981).
 //
 // Exact and slow: for grammars only of which it is not known that no guard ever leaves nothing to go on with
-// (never_stuck.hpp). Looks at as many states as a query needs; over kMostStates it is a BudgetError.
+// (never_stuck.hpp). Looks at as many states as a query needs; over kMostStates or kMostLooks it is a BudgetError.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "expression/expression.hpp"
@@ -32,16 +34,21 @@ class Ends {
 
  private:
   static constexpr std::size_t kMostStates = 65'536;
+  static constexpr std::uint64_t kMostLooks = 20'000'000;  // a few seconds
 
   struct Entry {
     std::vector<ExprId> ends;        // ascending
+    bool waiting = false;            // in todo_
     std::vector<ExprId> dependents;  // states to be looked at again when it grows; empty once all is settled
   };
+  void wait(ExprId state, Entry& entry);
   std::vector<ExprId> evaluate(ExprId state);
   const std::vector<ExprId>& known(ExprId state, ExprId asked_for);
 
   Machine& machine_;
+  std::uint64_t looked_at_ = 0;  // in the query that runs
   std::unordered_map<ExprId, Entry> entries_;
+  std::unordered_set<std::uint64_t> depends_;  // a state and one of its dependents, while a query runs
   std::vector<ExprId> todo_;
   std::vector<ExprId> asked_;  // entries with dependents
 };
