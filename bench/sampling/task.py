@@ -41,7 +41,9 @@ class Step:
     @classmethod
     def of(cls, size: int) -> Step:
         generator = np.random.default_rng(size)
-        return cls(size, generator.normal(0.0, 3.0, size).astype(np.float32))
+        logits = generator.normal(0.0, 3.0, size).astype(np.float32)
+        logits[-1] = -1000.0  # the end token: a step after it is none
+        return cls(size, logits)
 
 
 class Contender(Protocol):
