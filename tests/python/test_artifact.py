@@ -36,7 +36,7 @@ def same_walk(original: glr.Constraint, loaded: glr.Constraint, seed: int, steps
 @pytest.mark.parametrize("mode", ["lazy", "eager", "background"])
 def test_masks_are_the_same_on_a_real_vocabulary(vocabulary: glr.Vocabulary, tmp_path: Path, mode: str) -> None:
     grammar = glr.Grammar.from_gbnf(JSON_LIKE)
-    original = grammar.compile(vocabulary, mode)  # type: ignore[arg-type]
+    original = grammar.compile(vocabulary, mode)  # type: ignore[arg-type]  # one of the three modes
     original.matcher().mask()
     path = tmp_path / "constraint"
     original.save(path)
