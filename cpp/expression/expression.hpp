@@ -77,6 +77,9 @@ struct ByteSet {
   void insert(const ByteSet& o) {
     for (std::size_t i = 0; i < 4; ++i) words[i] |= o.words[i];
   }
+  void keep(const ByteSet& o) {
+    for (std::size_t i = 0; i < 4; ++i) words[i] &= o.words[i];
+  }
   bool intersects(const ByteSet& o) const;
   bool empty() const { return (words[0] | words[1] | words[2] | words[3]) == 0; }
   unsigned count() const;

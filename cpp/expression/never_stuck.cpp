@@ -47,6 +47,10 @@ class StuckSearch {
       todo_.pop_back();
       gather(rule, m_.body(rule));
     }
+    for (std::size_t i = 0; i < places_.size() && !gave_up_; ++i) {
+      const auto [place, without] = places_[i];
+      look(place, without);
+    }
     return !gave_up_;
   }
 
@@ -54,53 +58,99 @@ class StuckSearch {
   using Level = std::uint32_t;  // a rule
   static constexpr Level kRootLevel = 0xFFFFFFFF;
 
+  // Where the parse stands that leaves something out: at `term` in the rule, or, as all before it in the rule may be
+  // left out with it, where that stands that leaves out the call.
+  struct Without {
+    ExprId term = kNothing;
+    bool call = false;
+    auto operator<=>(const Without&) const = default;
+  };
+  // A lexeme and what follows it in its rule.
+  struct Place {
+    Level level;
+    ExprId terminal;
+    ExprId rest;
+    auto operator<=>(const Place&) const = default;
+  };
   // What is left of a rule when a rule that it calls has ended.
   struct Frame {
     Level level;
     ExprId rest;
+    Without without;
     bool operator==(const Frame&) const = default;
+  };
+  // A way a rule can end: what is kept off then, and where the parse stands that left out the lexeme, a text of
+  // `terminal`, which this way is about.
+  struct Exit {
+    Level level;
+    ByteSet kept_off;
+    ExprId terminal = kNothing;  // kNothing: there is no such parse
+    bool before_call = false;    // of the rule; else after it
+    friend bool operator==(const Exit&, const Exit&) = default;
+  };
+  struct ExitHash {
+    std::size_t operator()(const Exit& e) const {
+      std::uint64_t h = mix(mix(e.level, e.terminal), e.before_call ? 1 : 0);
+      for (std::uint64_t w : e.kept_off.words) h = mix(h, w);
+      return static_cast<std::size_t>(h);
+    }
+  };
+  using ExitId = std::uint32_t;
+  static constexpr ExitId kPlace = 0xFFFFFFFF;  // what needs an exit is a place
+  struct KnownExit {
+    Exit exit;
+    bool fails = false;  // on some stack there is no way on from it
+    std::vector<std::uint32_t> needs;
+  };
+  // Any one of some exits will do.
+  struct Need {
+    ExitId whose;
+    std::size_t left;  // exits that do not fail
   };
   struct Rule {
     bool gathered = false;
     std::vector<Frame> below;
-    std::vector<ByteSet> exits;  // what may be kept off when it ends
   };
 
   // Every lexeme and every call in a term, with what follows it.
   void gather(Level level, ExprId root) {
-    std::vector<std::pair<ExprId, ExprId>> todo{{root, kEmpty}};
-    std::set<std::pair<ExprId, ExprId>> seen;
+    using Part = std::tuple<ExprId, ExprId, Without>;
+    std::vector<Part> todo{{root, kEmpty, {.call = true}}};
+    std::set<Part> seen;
     while (!todo.empty() && !gave_up_) {
-      const auto [id, rest] = todo.back();
-      todo.pop_back();
+      const auto [id, rest, without] = todo.back();
       const Expr e = t_[id];
-      if (plain(id) || !seen.emplace(id, rest).second) continue;
+      todo.pop_back();
+      if (plain(id) || !seen.emplace(id, rest, without).second) continue;
       gave_up_ = gave_up_ || seen.size() > kMostPlaces;
+      const Without here = e.nullable ? Without{.term = rest} : without;
       switch (e.kind) {
-        case ExprKind::Concat:
-          todo.emplace_back(e.a, t_.concat(e.b, rest));
-          todo.emplace_back(e.b, rest);
+        case ExprKind::Concat: {
+          const ExprId after = t_.concat(e.b, rest);
+          todo.emplace_back(e.a, after, t_[e.a].nullable ? Without{.term = after} : without);
+          todo.emplace_back(e.b, rest, t_[e.b].nullable ? Without{.term = rest} : Without{});
           break;
+        }
         case ExprKind::Alternation:
-          for (ExprId m : t_.alternatives(id)) todo.emplace_back(m, rest);
+          for (ExprId m : t_.alternatives(id)) todo.emplace_back(m, rest, here);
           break;
         case ExprKind::Star:
-          todo.emplace_back(e.a, t_.concat(id, rest));
+          todo.emplace_back(e.a, t_.concat(id, rest), here);
           break;
         case ExprKind::Repeat: {
           const std::uint32_t rounds = e.max == kNoMax ? e.min + 1 : e.max;
           gave_up_ = gave_up_ || rounds > kMostRounds;
           for (std::uint32_t n = 1; n <= rounds && !gave_up_; ++n) {
             const std::uint32_t more = e.max == kNoMax ? kNoMax : e.max - n;
-            todo.emplace_back(e.a, t_.concat(t_.repeat(e.a, e.min > n ? e.min - n : 0, more), rest));
+            todo.emplace_back(e.a, t_.concat(t_.repeat(e.a, e.min > n ? e.min - n : 0, more), rest), Without{});
           }
           break;
         }
         case ExprKind::Longest:
-          look(level, e.a, rest);
+          add_place({level, e.a, rest}, without);
           break;
         case ExprKind::Call:
-          add_frame(e.a, {level, rest});
+          add_frame(e.a, {level, rest, without});
           break;
         default:  // members of objects with lexemes in them, which no front end makes
           gave_up_ = true;
@@ -108,51 +158,129 @@ class StuckSearch {
     }
   }
 
-  // Inside a lexeme, of which a text of `terminal` is the whole, above `rest`.
-  void look(Level level, ExprId terminal, ExprId rest) {
-    if (!looked_.insert({level, terminal, rest}).second) return;
-    // Mostly there is a way on though all bytes of the terminal are kept off, and they are not any more at its end.
-    const std::vector<ByteSet> whatever = outcomes(rest, bytes_of(terminal));
-    if (whatever.size() == 1 && whatever[0].empty()) return;
-    // Else wherever in the terminal a text is, by some end that it can come to from there.
-    std::vector<ExprId> within{terminal};
-    const bool all = explore(terminal, {}, [&](ExprId state) {
-      within.push_back(state);
-      return true;
-    });
-    if (!all) return add_exits(level, whatever);
-    for (ExprId state : within) {
-      const ExprId more = m_.proper(state);
-      if (more != kNothing) add_exits(level, outcomes(t_.concat(t_.longest(more), rest), {}));
-    }
+  void add_place(const Place& place, Without without) {
+    if (looked_.emplace(place, without).second) places_.emplace_back(place, without);
   }
 
   void add_frame(std::uint32_t rule, Frame frame) {
     Rule& r = rules_[rule];
     if (!std::exchange(r.gathered, true)) todo_.push_back(rule);
-    if (std::ranges::find(r.below, frame) != r.below.end()) return;
-    r.below.push_back(frame);
-    const std::vector<ByteSet> exits = r.exits;
-    for (const ByteSet& kept_off : exits) add_exits(frame.level, outcomes(frame.rest, kept_off));
+    if (std::ranges::find(r.below, frame) == r.below.end()) r.below.push_back(frame);
   }
 
-  // Any one of the exits will do, so all of them must do. None: there is no way on.
-  void add_exits(Level level, const std::vector<ByteSet>& found) {
-    std::vector<std::pair<Level, ByteSet>> todo;
-    const auto add = [&](Level at, const std::vector<ByteSet>& exits) {
-      gave_up_ = gave_up_ || exits.empty();
-      for (const ByteSet& kept_off : exits) todo.emplace_back(at, kept_off);
+  // Inside a lexeme.
+  void look(const Place& p, Without without) {
+    if (without.term != kNothing && comes_first(p.terminal, p.level, without.term)) return;
+    const bool parse = without.call || (without.term != kNothing && t_[without.term].nullable);
+    const auto need_one = [&](const std::vector<ByteSet>& found) {
+      need(kPlace, p.level, found, parse ? p.terminal : kNothing, without.call);
+      settle();
     };
-    add(level, found);
-    while (!gave_up_ && !todo.empty()) {
-      const auto [at, kept_off] = todo.back();
+    // Mostly there is a way on though all bytes of the terminal are kept off, and they are not any more at its end.
+    const std::vector<ByteSet> whatever = outcomes(p.rest, bytes_of(p.terminal));
+    if (whatever.size() == 1 && whatever[0].empty()) return;
+    // Else wherever in the terminal a text is, by some end that it can come to from there.
+    std::vector<ExprId> within{p.terminal};
+    const bool all = explore(p.terminal, {}, [&](ExprId state) {
+      within.push_back(state);
+      return true;
+    });
+    if (!all) return need_one(whatever);
+    for (ExprId state : within) {
+      const ExprId more = m_.proper(state);
+      if (more != kNothing && !gave_up_) need_one(outcomes(t_.concat(t_.longest(more), p.rest), {}));
+    }
+  }
+
+  // Whether a lexeme of the terminal may come first in a term of a rule. White space that is ignored and, where two
+  // words need some between them, also demanded, is such a case: once it is read as ignored, what demands it is stuck.
+  // But then the parse that leaves out the ignored one is in the other, with the same text. There it is looked at
+  // again, and nothing more is left out.
+  bool comes_first(ExprId terminal, Level level, ExprId term) {
+    std::vector<Place> todo{{level, term, kEmpty}};
+    std::set<Place> seen;
+    while (!todo.empty()) {
+      const auto [at, id, rest] = todo.back();
+      const Expr e = t_[id];
       todo.pop_back();
-      if (at == kRootLevel || kept_off.empty()) continue;
-      Rule& r = rules_[at];
-      if (std::ranges::find(r.exits, kept_off) != r.exits.end()) continue;
-      r.exits.push_back(kept_off);
-      const std::vector<Frame> below = r.below;
-      for (const Frame& f : below) add(f.level, outcomes(f.rest, kept_off));
+      if (plain(id) || !seen.insert({at, id, rest}).second) continue;
+      switch (e.kind) {
+        case ExprKind::Concat:
+          todo.push_back({at, e.a, t_.concat(e.b, rest)});
+          if (t_[e.a].nullable) todo.push_back({at, e.b, rest});
+          break;
+        case ExprKind::Alternation:
+          for (ExprId m : t_.alternatives(id)) todo.push_back({at, m, rest});
+          break;
+        case ExprKind::Star:
+          todo.push_back({at, e.a, t_.concat(id, rest)});
+          break;
+        case ExprKind::Call:
+          todo.push_back({e.a, m_.body(e.a), kEmpty});
+          break;
+        case ExprKind::Longest:
+          if (e.a != terminal) break;
+          add_place({at, terminal, rest}, {});
+          return true;
+        default:
+          break;
+      }
+    }
+    return false;
+  }
+
+  // One of the ends of a rule is needed. Stacks end, so an exit fails only where that shows.
+  void need(ExitId whose, Level level, const std::vector<ByteSet>& found, ExprId terminal, bool before_call) {
+    if (level == kRootLevel && !found.empty()) return;
+    if (std::ranges::any_of(found, [](const ByteSet& kept_off) { return kept_off.empty(); })) return;
+    const auto id = static_cast<std::uint32_t>(needs_.size());
+    Need made{whose, 0};
+    for (const ByteSet& kept_off : found) {
+      const Exit exit{level, kept_off, terminal, before_call};
+      const auto [it, fresh] = exit_ids_.try_emplace(exit, static_cast<ExitId>(exits_.size()));
+      if (fresh) {
+        exits_.push_back({exit, false, {}});
+        exits_todo_.push_back(it->second);
+      }
+      exits_[it->second].needs.push_back(id);
+      if (!exits_[it->second].fails) ++made.left;
+    }
+    needs_.push_back(made);
+    if (made.left == 0) fail(whose);
+  }
+
+  void fail(ExitId failed) {
+    std::vector<ExitId> todo{failed};
+    while (!todo.empty()) {
+      const ExitId at = todo.back();
+      todo.pop_back();
+      if (at == kPlace) {
+        gave_up_ = true;
+        return;
+      }
+      if (std::exchange(exits_[at].fails, true)) continue;
+      for (const std::uint32_t n : exits_[at].needs) {
+        if (--needs_[n].left == 0) todo.push_back(needs_[n].whose);
+      }
+    }
+  }
+
+  // On to what is below, for every exit that is not followed yet.
+  void settle() {
+    while (!gave_up_ && !exits_todo_.empty()) {
+      const ExitId id = exits_todo_.back();
+      exits_todo_.pop_back();
+      gave_up_ = gave_up_ || exits_.size() > kMostPlaces;
+      const Exit exit = exits_[id].exit;
+      for (const Frame& frame : rules_.at(exit.level).below) {
+        if (gave_up_ || exits_[id].fails) break;
+        const bool before = exit.terminal != kNothing && exit.before_call;
+        const ExprId term = exit.terminal == kNothing ? kNothing : before ? frame.without.term : frame.rest;
+        if (term != kNothing && comes_first(exit.terminal, frame.level, term)) continue;
+        const bool before_call = before && frame.without.call;
+        const bool parse = before_call || (term != kNothing && t_[term].nullable);
+        need(id, frame.level, outcomes(frame.rest, exit.kept_off), parse ? exit.terminal : kNothing, before_call);
+      }
     }
   }
 
@@ -188,15 +316,26 @@ class StuckSearch {
     }
   }
 
+  // Bytes that stand in texts of a terminal, or more: operands come before the terms they stand in.
   ByteSet bytes_of(ExprId terminal) {
-    ByteSet set;
+    std::unordered_map<ExprId, ByteSet> of;
     const ExprId roots[1] = {terminal};
     for (ExprId id : t_.reachable(roots)) {
       const Expr& e = t_[id];
-      if (e.kind == ExprKind::Bytes) set.insert(t_.byte_set(e));
-      if (e.kind == ExprKind::Not || e.kind == ExprKind::Call) set.insert(0, 255);
+      ByteSet set;
+      if (e.kind == ExprKind::Bytes) set = t_.byte_set(e);
+      if (e.kind == ExprKind::Not || e.kind == ExprKind::Call || e.kind == ExprKind::And) set.insert(0, 255);
+      if (e.kind != ExprKind::Not) {
+        for (ExprId operand : t_.operands(e)) {
+          if (e.kind == ExprKind::And)
+            set.keep(of[operand]);
+          else
+            set.insert(of[operand]);
+        }
+      }
+      of[id] = set;
     }
-    return set;
+    return of[terminal];
   }
 
   // Derivatives of a regular term by texts that do not begin with a byte of `kept_off`, depth first, as long as `visit`
@@ -358,7 +497,12 @@ class StuckSearch {
   bool gave_up_ = false;
   std::map<std::uint32_t, Rule> rules_;
   std::vector<std::uint32_t> todo_;
-  std::set<std::tuple<Level, ExprId, ExprId>> looked_;
+  std::set<std::pair<Place, Without>> looked_;
+  std::vector<std::pair<Place, Without>> places_;
+  std::vector<KnownExit> exits_;
+  std::unordered_map<Exit, ExitId, ExitHash> exit_ids_;
+  std::vector<ExitId> exits_todo_;
+  std::vector<Need> needs_;
   std::unordered_map<ExprId, bool> plain_;
   std::unordered_map<Key, Way, KeyHash> ways_;
 };

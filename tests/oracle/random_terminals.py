@@ -38,6 +38,8 @@ class _Writer:
         if rng.random() < 0.25:
             loop = Repeat(self.some_of(rng.choice(self.alphabet)), 1, None)
             self.ignored = Terminal(loop if rng.random() < 0.7 else self.regular(1))
+            if rng.random() < 0.5:  # white space that is ignored, and here and there demanded
+                self.terminals["IGNORED"] = self.ignored
         self.names = ["start"] + [f"r{i}" for i in range(rng.randrange(3))]
         self.bodies = {name: self.body(name) for name in self.names}
 
@@ -47,7 +49,9 @@ class _Writer:
         lines = [f"{name}: {self.text(body)}" for name, body in self.bodies.items()]
         lines += [f"{name}: {self.text(terminal.item)}" for name, terminal in self.terminals.items()]
         if self.ignored is not None:
-            lines += [f"IGNORED: {self.text(self.ignored.item)}", "%ignore IGNORED"]
+            if "IGNORED" not in self.terminals:
+                lines.append(f"IGNORED: {self.text(self.ignored.item)}")
+            lines.append("%ignore IGNORED")
         return "\n".join(lines)
 
     def text(self, node: Node) -> str:
