@@ -14,7 +14,7 @@ namespace glr {
 namespace {
 
 constexpr std::string_view kMagic("\x89glr\r\n\x1a\n", 8);
-constexpr std::uint32_t kFormat = 2;
+constexpr std::uint32_t kFormat = 3;
 constexpr std::size_t kVersionBytes = 16;
 constexpr std::string_view kVersion = GLRSAMPLER_VERSION;
 static_assert(kVersion.size() <= kVersionBytes);

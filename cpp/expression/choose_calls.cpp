@@ -240,7 +240,8 @@ void choose_calls(Rules& rules) {
   }
   Rewriter rewrite(t, [&](ExprId id, ExprId rebuilt) {
     const Expr e = t[id];
-    if (e.kind == ExprKind::Longest && t[rebuilt].kind == ExprKind::Longest) return lexeme(t, t[rebuilt].a);
+    if (e.kind == ExprKind::Longest && t[rebuilt].kind == ExprKind::Longest && t[rebuilt].b == kNothing)
+      return lexeme(t, t[rebuilt].a);
     return e.kind == ExprKind::Call && substituted[e.a] ? rules.bodies[e.a] : rebuilt;
   });
   for (const auto& group : components(edges)) {  // callees first

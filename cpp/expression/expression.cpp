@@ -67,8 +67,9 @@ std::span<const ExprId> ExpressionStore::operands(const Expr& e) const {
     case ExprKind::Repeat:
     case ExprKind::Endless:
     case ExprKind::Not:
-    case ExprKind::Longest:
       return {&e.a, 1};
+    case ExprKind::Longest:
+      return {&e.a, e.b == kNothing ? 1U : 2U};
     case ExprKind::Members:
       return member_tables_[e.min].operands;
     case ExprKind::Remaining:
@@ -184,6 +185,10 @@ void ExpressionStore::describe(Expr& e) const {
       e.counted = e.counted || (repeat && (e.max == kNoMax ? e.min : e.max) > kSmallBound);
       e.head_depth = deeper(x.head_depth);
       e.size = add_sizes(x.size, 1);
+      if (e.kind == ExprKind::Longest && e.b != kNothing) {
+        e.head_depth = std::max(e.head_depth, deeper(terms_[e.b].head_depth));
+        e.size = add_sizes(e.size, terms_[e.b].size);
+      }
       break;
     }
     case ExprKind::Mark:
@@ -548,10 +553,11 @@ ExprId ExpressionStore::complement(ExprId x) {
   return intern({.kind = ExprKind::Not, .a = x});
 }
 
-ExprId ExpressionStore::longest(ExprId x) {
-  // A single byte has no longer reading.
-  if (x == kNothing || terms_[x].kind == ExprKind::Bytes) return x;
-  return intern({.kind = ExprKind::Longest, .a = x});
+ExprId ExpressionStore::longest(ExprId x, ExprId scope, bool answered) {
+  if (scope == x) scope = kNothing;
+  // A single byte has no longer reading of its own.
+  if (x == kNothing || (scope == kNothing && terms_[x].kind == ExprKind::Bytes)) return x;
+  return intern({.kind = ExprKind::Longest, .a = x, .b = scope, .min = answered && scope != kNothing ? 1U : 0U});
 }
 
 ExprId ExpressionStore::guarded(ExprId guard, ExprId e) {
@@ -577,8 +583,12 @@ ExprId ExpressionStore::restore(ExprKind kind, std::vector<ExprId> list, std::ui
     case ExprKind::Repeat:
       if (!loops() || min > max || max < 2 || (max == kNoMax && min < 2) || min == kNoMax) return kNothing;
       return intern({.kind = kind, .a = list[0], .min = min, .max = max});
-    case ExprKind::Longest:
-      return loops() && !is(list[0], ExprKind::Bytes) ? intern({.kind = kind, .a = list[0]}) : kNothing;
+    case ExprKind::Longest: {
+      if (list.empty() || list.size() > 2 || (list.size() == 2 && list[0] == list[1])) return kNothing;
+      if (std::ranges::any_of(list, [&](ExprId id) { return id <= kEmpty || terms_[id].nullable; })) return kNothing;
+      if ((list.size() == 1 && is(list[0], ExprKind::Bytes)) || min >= list.size()) return kNothing;
+      return intern({.kind = kind, .a = list[0], .b = list.size() == 2 ? list[1] : kNothing, .min = min});
+    }
     case ExprKind::Guarded:
       if (list.size() != 2 || list[0] <= kEmpty || terms_[list[0]].nullable || list[1] == kNothing ||
           terms_[list[1]].guarded)

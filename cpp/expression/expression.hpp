@@ -143,7 +143,9 @@ class ExpressionStore {
   // keeps the derivatives of recursive operands finite (they become alternations of intersections, Antimirov 1996).
   ExprId intersection(std::vector<ExprId> members);
   ExprId complement(ExprId x);
-  ExprId longest(ExprId x);  // x: not nullable
+  // x: not nullable. `scope`: what competes, x included, not nullable either; kNothing: x itself. `answered`: see
+  // NodeKind::Terminal.
+  ExprId longest(ExprId x, ExprId scope = kNothing, bool answered = false);
   // The condition is added to what e has of its own.
   ExprId guarded(ExprId guard, ExprId e);
 

@@ -172,7 +172,7 @@ ExprId TermCopier::copy(ExprId id) {
     case ExprKind::Remaining:
       break;  // made on the way, in machines alone
     case ExprKind::Longest:
-      return to_.longest(done_.at(e.a));
+      return to_.longest(done_.at(e.a), e.b == kNothing ? kNothing : done_.at(e.b), e.min != 0);
     case ExprKind::Guarded:
       return to_.guarded(done_.at(e.a), done_.at(e.b));
   }

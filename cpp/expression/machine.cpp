@@ -95,8 +95,10 @@ std::uint32_t Machine::partition(ExprId id) {
     case ExprKind::Repeat:
     case ExprKind::Endless:
     case ExprKind::Not:
-    case ExprKind::Longest:
       return partition(e.a);
+    case ExprKind::Longest:
+      if (e.b == kNothing) return partition(e.a);
+      break;
     case ExprKind::Concat:
       if (!store_[e.a].nullable) return partition(e.a);
       break;
@@ -235,8 +237,9 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
       if (symbol.token >= 0) return;
       const ExprId after = derivative(e.a, symbol);
       const ExprId more = proper(after);
-      if (more != kNothing) out.plain.push_back(store_.longest(more));
-      if (store_[after].nullable) out.plain.push_back(store_.guarded(more, kEmpty));
+      const ExprId longer = e.b == kNothing ? more : proper(derivative(e.b, symbol));  // of what competes
+      if (more != kNothing) out.plain.push_back(store_.longest(more, longer, e.min != 0));
+      if (store_[after].nullable) out.plain.push_back(store_.guarded(longer, kEmpty));
       return;
     }
     case ExprKind::Guarded: {
@@ -624,7 +627,7 @@ ExprId Machine::relax(ExprId q, std::uint32_t length) {
         r = store_.endless(relaxed(e.a));
         break;
       case ExprKind::Longest:
-        r = store_.longest(relaxed(e.a));
+        r = store_.longest(relaxed(e.a), relaxed(e.b), e.min != 0);
         break;
       case ExprKind::Guarded:
         r = store_.guarded(relaxed(e.a), relaxed(e.b));

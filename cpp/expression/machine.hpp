@@ -169,7 +169,9 @@ class Machine {
   std::size_t bytes() const;
 
  private:
-  friend class StuckSearch;  // never_stuck.cpp: looks at derivatives without making states of them
+  // never_stuck.cpp and overlaps.cpp: look at derivatives without making states of them.
+  friend class StuckSearch;
+  friend class OverlapSearch;
   static constexpr Transition kUnknown = 0xFFFFFFFF;
 
   // Bytes that every derivative of a term treats alike share a class.

@@ -50,6 +50,7 @@ class StuckSearch {
     for (std::size_t i = 0; i < places_.size() && !gave_up_; ++i) {
       const auto [place, without] = places_[i];
       look(place, without);
+      gave_up_ = gave_up_ || (!place.answered && may_wait(place));
     }
     return !gave_up_;
   }
@@ -65,10 +66,12 @@ class StuckSearch {
     bool call = false;
     auto operator<=>(const Without&) const = default;
   };
-  // A lexeme and what follows it in its rule.
+  // A lexeme, what competes with it (kNothing: itself alone), and what follows it in its rule.
   struct Place {
     Level level;
     ExprId terminal;
+    ExprId scope;
+    bool answered;
     ExprId rest;
     auto operator<=>(const Place&) const = default;
   };
@@ -147,7 +150,7 @@ class StuckSearch {
           break;
         }
         case ExprKind::Longest:
-          add_place({level, e.a, rest}, without);
+          add_place({level, e.a, e.b, e.b == kNothing || e.min != 0, rest}, without);
           break;
         case ExprKind::Call:
           add_frame(e.a, {level, rest, without});
@@ -177,19 +180,56 @@ class StuckSearch {
       settle();
     };
     // Mostly there is a way on though all bytes of the terminal are kept off, and they are not any more at its end.
-    const std::vector<ByteSet> whatever = outcomes(p.rest, bytes_of(p.terminal));
+    ByteSet bytes = bytes_of(p.terminal);
+    if (p.scope != kNothing) bytes.insert(bytes_of(p.scope));
+    const std::vector<ByteSet> whatever = outcomes(p.rest, bytes);
     if (whatever.size() == 1 && whatever[0].empty()) return;
     // Else wherever in the terminal a text is, by some end that it can come to from there.
-    std::vector<ExprId> within{p.terminal};
-    const bool all = explore(p.terminal, {}, [&](ExprId state) {
-      within.push_back(state);
+    std::vector<std::pair<ExprId, ExprId>> within{{p.terminal, p.scope}};
+    const bool all = explore(p.terminal, p.scope, {}, [&](ExprId state, ExprId scope) {
+      within.emplace_back(state, scope);
       return true;
     });
     if (!all) return need_one(whatever);
-    for (ExprId state : within) {
+    for (const auto& [state, scope] : within) {
+      if (gave_up_) break;
       const ExprId more = m_.proper(state);
-      if (more != kNothing && !gave_up_) need_one(outcomes(t_.concat(t_.longest(more), p.rest), {}));
+      const ExprId longer = scope == kNothing ? kNothing : m_.proper(scope);
+      if (more != kNothing)
+        need_one(outcomes(t_.concat(t_.longest(more, longer, true), p.rest), {}));
+      else if (longer != kNothing && t_[state].nullable)
+        need_one(outcomes(p.rest, m_.first(longer)));
     }
+  }
+
+  // Whether behind a lexeme with unanswered competitors a text may go on while it is open whether one of them matches:
+  // then nothing says that this reading is not the only one.
+  bool may_wait(const Place& p) {
+    ByteSet open;
+    const bool all = explore(p.terminal, p.scope, {}, [&](ExprId state, ExprId scope) {
+      const ExprId longer = t_[state].nullable ? m_.proper(scope) : kNothing;
+      if (longer == kNothing) return true;
+      for_each_class(longer, [&](std::uint8_t byte) {
+        const ExprId after = m_.derivative(longer, Machine::Symbol{.byte = byte});
+        if (t_[after].nullable || m_.proper(after) == kNothing) return;
+        const auto& classes = m_.partitions_[m_.partition(longer)].classes;
+        for (unsigned b = 0; b < 256; ++b) {
+          if (classes[b] == classes[byte]) open.insert(static_cast<std::uint8_t>(b));
+        }
+      });
+      return true;
+    });
+    if (!all) return true;
+    std::vector<std::pair<Level, ExprId>> todo{{p.level, p.rest}};
+    std::set<Level> ended;
+    while (!todo.empty()) {
+      const auto [level, rest] = todo.back();
+      todo.pop_back();
+      if (m_.first(rest).intersects(open)) return true;
+      if (!t_[rest].nullable || level == kRootLevel || !ended.insert(level).second) continue;
+      for (const Frame& frame : rules_.at(level).below) todo.emplace_back(frame.level, frame.rest);
+    }
+    return false;
   }
 
   // Whether a lexeme of the terminal may come first in a term of a rule. White space that is ignored and, where two
@@ -197,30 +237,31 @@ class StuckSearch {
   // But then the parse that leaves out the ignored one is in the other, with the same text. There it is looked at
   // again, and nothing more is left out.
   bool comes_first(ExprId terminal, Level level, ExprId term) {
-    std::vector<Place> todo{{level, term, kEmpty}};
-    std::set<Place> seen;
+    using Part = std::pair<ExprId, ExprId>;  // with what follows it
+    std::vector<Part> todo{{term, kEmpty}};
+    std::set<Part> seen;
     while (!todo.empty()) {
-      const auto [at, id, rest] = todo.back();
+      const auto [id, rest] = todo.back();
       const Expr e = t_[id];
       todo.pop_back();
-      if (plain(id) || !seen.insert({at, id, rest}).second) continue;
+      if (plain(id) || !seen.insert({id, rest}).second) continue;
       switch (e.kind) {
         case ExprKind::Concat:
-          todo.push_back({at, e.a, t_.concat(e.b, rest)});
-          if (t_[e.a].nullable) todo.push_back({at, e.b, rest});
+          todo.emplace_back(e.a, t_.concat(e.b, rest));
+          if (t_[e.a].nullable) todo.emplace_back(e.b, rest);
           break;
         case ExprKind::Alternation:
-          for (ExprId m : t_.alternatives(id)) todo.push_back({at, m, rest});
+          for (ExprId m : t_.alternatives(id)) todo.emplace_back(m, rest);
           break;
         case ExprKind::Star:
-          todo.push_back({at, e.a, t_.concat(id, rest)});
+          todo.emplace_back(e.a, t_.concat(id, rest));
           break;
-        case ExprKind::Call:
-          todo.push_back({e.a, m_.body(e.a), kEmpty});
+        case ExprKind::Call:  // as if written out: what is below it matters here, not what is below it elsewhere
+          todo.emplace_back(m_.body(e.a), rest);
           break;
         case ExprKind::Longest:
           if (e.a != terminal) break;
-          add_place({at, terminal, rest}, {});
+          add_place({level, terminal, e.b, e.b == kNothing || e.min != 0, rest}, {});
           return true;
         default:
           break;
@@ -340,22 +381,24 @@ class StuckSearch {
 
   // Derivatives of a regular term by texts that do not begin with a byte of `kept_off`, depth first, as long as `visit`
   // says so. False when there are too many.
+  // `scope` goes along, unless it is kNothing.
   template <typename F>
-  bool explore(ExprId term, const ByteSet& kept_off, F&& visit) {
-    std::vector<ExprId> todo{term};
-    std::unordered_set<ExprId> seen;
+  bool explore(ExprId term, ExprId scope, const ByteSet& kept_off, F&& visit) {
+    std::vector<std::pair<ExprId, ExprId>> todo{{term, scope}};
+    std::set<std::pair<ExprId, ExprId>> seen;
     bool first = true;
     bool go_on = true;
     while (go_on && !todo.empty()) {
       if (seen.size() > kMostOfATerminal) return false;
-      const ExprId at = todo.back();
+      const auto [at, with] = todo.back();
       todo.pop_back();
-      for_each_class(at, [&](std::uint8_t byte) {
+      for_each_class(t_.alternation(at, with), [&](std::uint8_t byte) {
         if (!go_on || (first && kept_off.contains(byte))) return;
-        const ExprId after = m_.derivative(at, Machine::Symbol{.byte = byte});
-        if (after == kNothing || !seen.insert(after).second) return;
+        const Machine::Symbol symbol{.byte = byte};
+        const std::pair after{m_.derivative(at, symbol), with == kNothing ? kNothing : m_.derivative(with, symbol)};
+        if (after.first == kNothing || !seen.insert(after).second) return;
         todo.push_back(after);
-        go_on = visit(after);
+        go_on = visit(after.first, after.second);
       });
       first = false;
     }
@@ -459,8 +502,8 @@ class StuckSearch {
         add(known(m_.body(e.a), key.kept_off));
         break;
       case ExprKind::Longest:
-        explore(e.a, key.kept_off, [&](ExprId state) {
-          if (t_[state].nullable) add_least(found, m_.first(m_.proper(state)));
+        explore(e.a, e.b, key.kept_off, [&](ExprId state, ExprId scope) {
+          if (t_[state].nullable) add_least(found, m_.first(m_.proper(scope == kNothing ? state : scope)));
           return found.empty() || !found[0].empty();
         });
         break;

@@ -38,6 +38,8 @@ struct Rules {
 
 // `vocabulary` resolves token literals; without one they match nothing. Throws GrammarError.
 void terms_of(const Grammar& grammar, const Vocabulary* vocabulary, Rules& out);
+// By NodeId: whether the empty text is one of the node's.
+std::vector<bool> nullable_nodes(const Grammar& grammar);
 // Whether the grammar has intersections or complements. Throws GrammarError when one of them, or a terminal, has an
 // operand that is not regular.
 bool check_operands(const Grammar& grammar);
@@ -126,7 +128,7 @@ class Rewriter {
       case ExprKind::Not:
         return terms_.complement(done_.at(e.a));
       case ExprKind::Longest:
-        return terms_.longest(done_.at(e.a));
+        return terms_.longest(done_.at(e.a), e.b == kNothing ? kNothing : done_.at(e.b), e.min != 0);
       case ExprKind::Guarded:
         return terms_.guarded(done_.at(e.a), done_.at(e.b));
       case ExprKind::Alternation:

@@ -98,6 +98,7 @@ std::unordered_map<ExprId, std::uint32_t> write_terms(const ExpressionStore& sto
         const auto operands = store.operands(e);
         out.count(operands.size());
         for (ExprId operand : operands) out.u32(number.at(operand));
+        if (e.kind == ExprKind::Longest) out.u8(static_cast<std::uint8_t>(e.min));
         if (e.kind == ExprKind::Repeat) {
           out.u32(e.min);
           out.u32(e.max);
@@ -163,7 +164,8 @@ std::vector<ExprId> read_terms(ExpressionStore& store, const RuleIndex& rules, B
         for (std::uint32_t k = in.count(4); k > 0; --k)
           operands.push_back(terms[in.index(terms.size(), "a term's operand does not come before it")]);
         const bool repeat = static_cast<ExprKind>(kind) == ExprKind::Repeat;
-        const std::uint32_t min = repeat ? in.u32() : 0;
+        const bool longest = static_cast<ExprKind>(kind) == ExprKind::Longest;
+        const std::uint32_t min = repeat ? in.u32() : longest ? in.u8() : 0;
         const std::uint32_t max = repeat ? in.u32() : 0;
         id = store.restore(static_cast<ExprKind>(kind), std::move(operands), min, max);
       }

@@ -63,95 +63,6 @@ void utf8_pieces(ExpressionStore& t, char32_t lo, char32_t hi, const ByteSet& wr
   }
 }
 
-// By NodeId: derives the empty text. The least fixed point by a worklist over the parents. A complement waits until its
-// operand is settled: strata are taken in the order of the graph's components, parts before what is made of them.
-std::vector<bool> nullable_nodes(const Grammar& g) {
-  const auto& nodes = g.nodes();
-  const auto index = [](NodeId id) { return static_cast<std::size_t>(id); };
-  const auto parts = [&](const Node& n) {
-    if (n.kind == NodeKind::RuleRef) return std::span<const NodeId>(&g.rule(RuleId{n.first}).body, 1);
-    switch (n.kind) {
-      case NodeKind::Sequence:
-      case NodeKind::Choice:
-      case NodeKind::Repeat:
-      case NodeKind::Intersection:
-      case NodeKind::Complement:
-      case NodeKind::Terminal:
-        return g.children(n);
-      default:
-        return std::span<const NodeId>();
-    }
-  };
-  // The nodes that hold node i are users[begin[i]] to users[begin[i + 1]].
-  std::vector<std::uint32_t> begin(nodes.size() + 1);
-  for (const Node& n : nodes) {
-    for (NodeId part : parts(n)) ++begin[index(part)];
-  }
-  std::uint32_t total = 0;
-  for (std::uint32_t& b : begin) total = b += total;
-  std::vector<std::uint32_t> users(total);
-  std::vector<std::uint32_t> needed(nodes.size());
-  std::vector<bool> nullable(nodes.size());
-  std::vector<std::uint32_t> todo;
-  bool complements = false;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    const Node& n = nodes[i];
-    for (NodeId part : parts(n)) users[--begin[index(part)]] = i;
-    switch (n.kind) {
-      case NodeKind::Literal:
-        needed[i] = n.count == 0 ? 0 : kUnbounded;
-        break;
-      case NodeKind::CodePoints:
-      case NodeKind::Token:
-      case NodeKind::Members:
-        needed[i] = kUnbounded;
-        break;
-      case NodeKind::Complement:
-        needed[i] = kUnbounded;
-        complements = true;
-        break;
-      case NodeKind::Intersection:
-      case NodeKind::Sequence:
-        needed[i] = n.count;
-        break;
-      case NodeKind::Choice:
-      case NodeKind::RuleRef:
-      case NodeKind::Terminal:
-        needed[i] = 1;
-        break;
-      case NodeKind::Repeat:
-        needed[i] = n.min == 0 ? 0 : 1;
-        break;
-    }
-    if (needed[i] == 0) todo.push_back(i);
-  }
-  const auto settle = [&] {
-    while (!todo.empty()) {
-      const std::uint32_t i = todo.back();
-      todo.pop_back();
-      if (nullable[i]) continue;
-      nullable[i] = true;
-      for (std::uint32_t u = begin[i]; u < begin[i + 1]; ++u) {
-        const std::uint32_t user = users[u];
-        if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
-      }
-    }
-  };
-  settle();
-  if (!complements) return nullable;
-  std::vector<std::vector<std::uint32_t>> edges(nodes.size());
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    for (NodeId part : parts(nodes[i])) edges[i].push_back(static_cast<std::uint32_t>(part));
-  }
-  for (const auto& group : components(edges)) {
-    const std::uint32_t i = group[0];
-    if (nodes[i].kind != NodeKind::Complement || nullable[edges[i][0]]) continue;
-    todo.push_back(i);
-    settle();
-  }
-  return nullable;
-}
-
 TokenRef resolve(const Grammar& g, const Node& node, const Vocabulary& vocabulary) {
   const TokenLiteral& literal = g.token_literal(node);
   if (literal.text.empty()) {
@@ -341,6 +252,96 @@ ExprId members_of(const Grammar& g, const Node& node, ExpressionStore& t, const 
 
 }  // namespace
 
+// By NodeId: derives the empty text. The least fixed point by a worklist over the parents. A complement waits until its
+// operand is settled: strata are taken in the order of the graph's components, parts before what is made of them.
+std::vector<bool> nullable_nodes(const Grammar& g) {
+  const auto& nodes = g.nodes();
+  const auto index = [](NodeId id) { return static_cast<std::size_t>(id); };
+  const auto parts = [&](const Node& n) {
+    if (n.kind == NodeKind::RuleRef) return std::span<const NodeId>(&g.rule(RuleId{n.first}).body, 1);
+    switch (n.kind) {
+      case NodeKind::Sequence:
+      case NodeKind::Choice:
+      case NodeKind::Repeat:
+      case NodeKind::Intersection:
+      case NodeKind::Complement:
+        return g.children(n);
+      case NodeKind::Terminal:
+        return g.children(n).first(1);
+      default:
+        return std::span<const NodeId>();
+    }
+  };
+  // The nodes that hold node i are users[begin[i]] to users[begin[i + 1]].
+  std::vector<std::uint32_t> begin(nodes.size() + 1);
+  for (const Node& n : nodes) {
+    for (NodeId part : parts(n)) ++begin[index(part)];
+  }
+  std::uint32_t total = 0;
+  for (std::uint32_t& b : begin) total = b += total;
+  std::vector<std::uint32_t> users(total);
+  std::vector<std::uint32_t> needed(nodes.size());
+  std::vector<bool> nullable(nodes.size());
+  std::vector<std::uint32_t> todo;
+  bool complements = false;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    const Node& n = nodes[i];
+    for (NodeId part : parts(n)) users[--begin[index(part)]] = i;
+    switch (n.kind) {
+      case NodeKind::Literal:
+        needed[i] = n.count == 0 ? 0 : kUnbounded;
+        break;
+      case NodeKind::CodePoints:
+      case NodeKind::Token:
+      case NodeKind::Members:
+        needed[i] = kUnbounded;
+        break;
+      case NodeKind::Complement:
+        needed[i] = kUnbounded;
+        complements = true;
+        break;
+      case NodeKind::Intersection:
+      case NodeKind::Sequence:
+        needed[i] = n.count;
+        break;
+      case NodeKind::Choice:
+      case NodeKind::RuleRef:
+      case NodeKind::Terminal:
+        needed[i] = 1;
+        break;
+      case NodeKind::Repeat:
+        needed[i] = n.min == 0 ? 0 : 1;
+        break;
+    }
+    if (needed[i] == 0) todo.push_back(i);
+  }
+  const auto settle = [&] {
+    while (!todo.empty()) {
+      const std::uint32_t i = todo.back();
+      todo.pop_back();
+      if (nullable[i]) continue;
+      nullable[i] = true;
+      for (std::uint32_t u = begin[i]; u < begin[i + 1]; ++u) {
+        const std::uint32_t user = users[u];
+        if (needed[user] != 0 && needed[user] != kUnbounded && --needed[user] == 0) todo.push_back(user);
+      }
+    }
+  };
+  settle();
+  if (!complements) return nullable;
+  std::vector<std::vector<std::uint32_t>> edges(nodes.size());
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    for (NodeId part : parts(nodes[i])) edges[i].push_back(static_cast<std::uint32_t>(part));
+  }
+  for (const auto& group : components(edges)) {
+    const std::uint32_t i = group[0];
+    if (nodes[i].kind != NodeKind::Complement || nullable[edges[i][0]]) continue;
+    todo.push_back(i);
+    settle();
+  }
+  return nullable;
+}
+
 void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
   const ByteSet writable = writable_bytes(vocabulary);
   const ByteSet every_byte = writable_bytes(nullptr);
@@ -416,7 +417,10 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
         break;
       case NodeKind::Terminal: {
         const ExprId x = term[static_cast<std::size_t>(g.children(n)[0])];
-        e = lexeme(t, t.nonempty(x));
+        if (n.count == 1)
+          e = lexeme(t, t.nonempty(x));
+        else
+          e = t.longest(t.nonempty(x), t.nonempty(term[static_cast<std::size_t>(g.children(n)[1])]), n.min != 0);
         if (t[x].nullable) e = t.optional(e);
         break;
       }

@@ -173,6 +173,10 @@ void append_node(std::string& out, const Grammar& grammar, NodeId root, const st
       case NodeKind::Terminal:
         out += "@(";
         steps.push_back({.text = ")"});
+        if (node.count > 1) {  // what it competes with behind a bar of its own
+          steps.push_back({.node = grammar.children(node).back(), .around = Binding::Body});
+          steps.push_back({.text = " // "});
+        }
         steps.push_back({.node = grammar.children(node).front(), .around = Binding::Body});
         break;
       case NodeKind::Repeat:

@@ -127,6 +127,13 @@ NodeId GrammarBuilder::terminal(NodeId child, Span span) {
   return add({.kind = NodeKind::Terminal, .span = span, .first = first, .count = 1});
 }
 
+NodeId GrammarBuilder::terminal(NodeId child, NodeId competitors, bool answered, Span span) {
+  const std::uint32_t first = checked_size(grammar_.children_.size());
+  grammar_.children_.push_back(child);
+  grammar_.children_.push_back(competitors);
+  return add({.kind = NodeKind::Terminal, .span = span, .first = first, .count = 2, .min = answered ? 1U : 0U});
+}
+
 NodeId GrammarBuilder::members(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values,
                                Members members, Span span) {
   const auto& ways = members.ways;
@@ -163,7 +170,7 @@ NodeId GrammarBuilder::token(TokenLiteral literal, Span span) {
   return add({.kind = NodeKind::Token, .span = span, .first = first, .count = 1});
 }
 
-NodeId GrammarBuilder::include(const Grammar& other, Span span) {
+NodeId GrammarBuilder::include(const Grammar& other, std::optional<Span> span) {
   const std::uint32_t nodes = checked_size(grammar_.nodes_.size());
   const std::uint32_t rules = checked_size(grammar_.rules_.size());
   const std::uint32_t bytes = checked_size(grammar_.bytes_.size());
@@ -179,7 +186,7 @@ NodeId GrammarBuilder::include(const Grammar& other, Span span) {
   grammar_.members_.insert(grammar_.members_.end(), other.members_.begin(), other.members_.end());
   grammar_.warnings_.insert(grammar_.warnings_.end(), other.warnings_.begin(), other.warnings_.end());
   for (Node node : other.nodes_) {
-    node.span = span;
+    if (span) node.span = *span;
     switch (node.kind) {
       case NodeKind::Literal:
         node.first += bytes;
@@ -203,10 +210,11 @@ NodeId GrammarBuilder::include(const Grammar& other, Span span) {
     grammar_.nodes_.push_back(node);
   }
   for (const Rule& rule : other.rules_) {
-    grammar_.rules_.push_back({rule.name, span, NodeId{static_cast<std::uint32_t>(rule.body) + nodes}});
+    grammar_.rules_.push_back(
+        {rule.name, span.value_or(rule.span), NodeId{static_cast<std::uint32_t>(rule.body) + nodes}});
     defined_.push_back(true);
   }
-  return rule_ref(RuleId{static_cast<std::uint32_t>(other.root_) + rules}, span);
+  return rule_ref(RuleId{static_cast<std::uint32_t>(other.root_) + rules}, span.value_or(Span{}));
 }
 
 RuleId GrammarBuilder::declare(std::string_view name) {

@@ -24,8 +24,9 @@ std::span<const NodeId> parts(const Grammar& grammar, const Node& node) {
     case NodeKind::Repeat:
     case NodeKind::Intersection:
     case NodeKind::Complement:
-    case NodeKind::Terminal:
       return grammar.children(node);
+    case NodeKind::Terminal:
+      return grammar.children(node).first(1);
     case NodeKind::Members:
       return grammar.children(node).last(1);
     case NodeKind::Literal:

@@ -75,7 +75,9 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
       case NodeKind::Sequence:
       case NodeKind::Choice:
       case NodeKind::Intersection:
+      case NodeKind::Terminal:
         out.count(node.count);
+        if (node.kind == NodeKind::Terminal) out.u8(static_cast<std::uint8_t>(node.min));
         for (NodeId child : g.children(node)) out.u32(static_cast<std::uint32_t>(child));
         break;
       case NodeKind::Repeat:
@@ -84,7 +86,6 @@ void SavedGrammar::write(const Grammar& g, ByteWriter& out) {
         out.u32(node.max);
         break;
       case NodeKind::Complement:
-      case NodeKind::Terminal:
         out.u32(static_cast<std::uint32_t>(g.children(node)[0]));
         break;
       case NodeKind::Members: {
@@ -203,9 +204,18 @@ std::shared_ptr<const Grammar> SavedGrammar::read(ByteReader& in) {
         break;
       }
       case NodeKind::Complement:
-      case NodeKind::Terminal:
         extent = child();
         node.count = 1;
+        break;
+      case NodeKind::Terminal:
+        node.count = in.count(4);
+        in.require(node.count == 1 || node.count == 2, "a terminal has no operand or too many");
+        node.min = in.u8();
+        in.require(node.min < node.count, "what competes with a terminal is wrong");
+        for (std::uint32_t n = 0; n < node.count; ++n) {
+          const Extent e = child();
+          extent = {extent.factors + e.factors, extent.rules || e.rules};
+        }
         break;
       case NodeKind::Members: {
         Members members;

@@ -114,10 +114,12 @@ class Reader {
           if (item.at < n.count) wait(item, g_.children(n)[item.at], i);
           break;
         case NodeKind::Choice:
-        case NodeKind::Terminal:  // cancelled matches are not told apart: what follows one is listed too
           if (item.at == 0) {
             for (NodeId child : g_.children(n)) wait(item, child, i);
           }
+          break;
+        case NodeKind::Terminal:  // cancelled matches are not told apart: what follows one is listed too
+          if (item.at == 0) wait(item, g_.children(n)[0], i);
           break;
         case NodeKind::Repeat:
           if (item.at < n.max) wait(item, g_.children(n)[0], i);

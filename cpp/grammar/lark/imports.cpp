@@ -161,6 +161,7 @@ void Program::bind(ScopeId scope) {
                          .scope = scope,
                          .span = d.span,
                          .terminal = d.terminal,
+                         .priority = d.priority,
                          .parameters = d.parameters,
                          .parts = {{scope, d.body}}});
       continue;
@@ -186,6 +187,7 @@ void Program::bind(ScopeId scope) {
     if (!extends) {
       symbol.parts.clear();
       symbol.parameters = d.parameters;
+      symbol.priority = d.priority;
       symbol.declared = false;
       symbol.scope = scope;
       symbol.span = d.span;

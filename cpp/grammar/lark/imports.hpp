@@ -38,6 +38,7 @@ struct Symbol {
   ScopeId scope;  // that defines it
   Span span;      // of the name there
   bool terminal = false;
+  std::int32_t priority = 0;
   bool declared = false;                // stands for the model's token of that name
   std::vector<Parameter> parameters{};  // of a template
   std::vector<Part> parts{};            // alternatives: more than one after %extend

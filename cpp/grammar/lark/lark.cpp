@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "grammar/diagnostic.hpp"
+#include "grammar/lark/contextual.hpp"
 #include "grammar/lark/imports.hpp"
 #include "grammar/lark/writer.hpp"
 #include "grammar/other_format.hpp"
@@ -46,20 +47,16 @@ lark::SymbolId find_start(const Program& program, std::string_view start) {
 std::shared_ptr<const Grammar> read_lark(std::string_view text, std::string_view start, std::string_view file,
                                          const LarkOptions& options) {
   refuse_other_formats(text, file);
-  if (options.lexing == LarkOptions::Lexing::Contextual) {
-    throw grammar_error(file,
-                        {DiagnosticKind::Unsupported,
-                         {},
-                         "lexing \"contextual\"",
-                         "not available yet; \"longest\" lets no terminal be cut short, \"all\" takes every reading"});
-  }
   const Program program(text, file, options.folder, options.import_paths);
   const lark::SymbolId symbol = find_start(program, start);
-  GrammarBuilder builder(text, file,
-                         "lark " + std::to_string(static_cast<unsigned>(options.lexing)) + program.fingerprint());
-  const RuleId root = lark::Writer(program, builder, options.lexing).write(symbol);
+  const GrammarBuilder fresh(text, file,
+                             "lark " + std::to_string(static_cast<unsigned>(options.lexing)) + program.fingerprint());
+  GrammarBuilder builder = fresh;
+  lark::Writer writer(program, builder, options.lexing);
+  const RuleId root = writer.write(symbol);
   auto grammar = std::move(builder).build(root);
   require_sentence(*grammar);
+  if (options.lexing == LarkOptions::Lexing::Contextual) return lark::contextual(*grammar, writer.terminals(), fresh);
   return grammar;
 }
 

@@ -16,6 +16,7 @@ namespace glr::lark {
 namespace {
 
 constexpr std::uint32_t kMaxBound = kUnbounded - 1;
+constexpr std::uint32_t kMaxPriority = 1'000'000'000;
 constexpr std::uint32_t kMaxTokenId = 0x7FFFFFFF;
 constexpr std::size_t kMostTokens = 65'536;  // that a file may name by ids and ranges: each is a node
 
@@ -61,7 +62,7 @@ class Reader {
   void read_declare();
   void read_definition(DefinitionKind kind);
   void read_parameters(Definition& definition);
-  void read_priority();
+  std::int32_t read_priority();
   void read_colon(const Definition& definition);
   Body read_body();
   bool body_continues();
@@ -274,7 +275,7 @@ void Reader::read_definition(DefinitionKind kind) {
          "names that begin with two '_' are reserved");
   }
   read_parameters(definition);
-  read_priority();
+  definition.priority = read_priority();
   read_colon(definition);
   skip_blanks();
   definition.body = read_body();
@@ -312,18 +313,20 @@ void Reader::read_parameters(Definition& definition) {
   skip_blanks();
 }
 
-// Priorities decide between readings of a text. That it has one does not depend on them.
-void Reader::read_priority() {
-  if (!take(".")) return;
+// Priorities decide between readings of a text. That it has one does not depend on those of rules.
+std::int32_t Reader::read_priority() {
+  if (!take(".")) return 0;
   skip_blanks();
   const std::size_t begin = at_;
-  if (peek() == '-' || peek() == '+') ++at_;
+  const bool negative = peek() == '-';
+  if (negative || peek() == '+') ++at_;
   if (!is_digit(peek())) {
     fail(DiagnosticKind::Expected, span(begin, std::min(at_ + 1, source_.size())),
          "a number after '.', found " + found(), "a priority is written name.2: ...");
   }
-  read_number(kMaxBound, "priority");
+  const auto value = static_cast<std::int32_t>(read_number(kMaxPriority, "priority"));
   skip_blanks();
+  return negative ? -value : value;
 }
 
 void Reader::read_colon(const Definition& definition) {

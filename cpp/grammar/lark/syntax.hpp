@@ -63,6 +63,7 @@ struct Definition {
   Span span;  // of the name
   DefinitionKind kind = DefinitionKind::Define;
   bool terminal = false;
+  std::int32_t priority = 0;
   std::vector<Parameter> parameters{};
   Body body{};
 };

@@ -21,7 +21,7 @@ class Terminals {
       : program_(program), builder_(builder), lexing_(lexing), known_(program.symbols()) {}
 
   // One lexeme of a terminal, or of a text, a pattern, a range or %regex in a rule. A lexeme that is not cut short is
-  // a Terminal node; one that has a single text, or any lexeme under Lexing::All, is what it consists of.
+  // a Terminal node; one that has a single text, or any lexeme but under Lexing::Longest, is what it consists of.
   NodeId lexeme(SymbolId terminal, Span use);
   NodeId lexeme(ScopeId scope, const Expr& expr);
 

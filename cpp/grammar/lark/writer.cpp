@@ -17,9 +17,17 @@ constexpr std::size_t kMostCopied =
 
 RuleId Writer::write(SymbolId start) {
   terminals_.check();
+  for (SymbolId id = 0; id < program_.symbols() && contextual_; ++id) {
+    const Symbol& s = program_.symbol(id);
+    if (!s.terminal || s.parts.size() != 1) continue;
+    const Syntax& syntax = *program_.scope(s.parts[0].scope).syntax;
+    const Expr& e = syntax.exprs[s.parts[0].body.root];
+    if (e.kind == Kind::Text || e.kind == Kind::Pattern)
+      named_texts_.try_emplace(std::string(syntax.spelled(e.span)), id);
+  }
   const Symbol& symbol = program_.symbol(start);
   RuleId root{};
-  const bool ignores = !program_.ignored().empty();
+  const bool ignores = !program_.ignored().empty() && !contextual_;
   if (ignores) {
     root = builder_.declare(symbol.name);
     ignored_ = builder_.declare("ignored");
@@ -27,6 +35,16 @@ RuleId Writer::write(SymbolId start) {
   const Span where = program_.in_main(symbol.scope, symbol.span);
   const NodeId body = use_symbol(start, Program::kMain, where);
   for (std::uint32_t i = 0; i < instances_.size(); ++i) write_instance(i);
+  check_ignored();
+  if (contextual_) {
+    for (const SymbolId ignored : program_.ignored()) {
+      const RuleId rule = terminal_rule(ignored, program_.in_main(program_.symbol(ignored).scope, {}));
+      std::ranges::find(lexer_terminals_, rule, &LexerTerminal::rule)->ignored = true;
+    }
+    root = builder_.declare(symbol.name);
+    builder_.define(root, body, where);
+    return root;
+  }
   if (!ignores) {
     const bool terminal = symbol.terminal;
     return terminal ? terminal_rules_.at(start) : instances_.front().rule;
@@ -37,9 +55,7 @@ RuleId Writer::write(SymbolId start) {
   return root;
 }
 
-// Each ignored terminal is a rule of its own, so that messages can name it.
-void Writer::write_ignored(Span where) {
-  std::vector<NodeId> uses;
+void Writer::check_ignored() const {
   for (const SymbolId ignored : program_.ignored()) {
     const Symbol& s = program_.symbol(ignored);
     if (s.declared) {
@@ -50,6 +66,14 @@ void Writer::write_ignored(Span where) {
       program_.fail(s.scope, {DiagnosticKind::Unsupported, s.span, "ignored rule " + quoted(s.name),
                               "what is ignored is a terminal, in upper case"});
     }
+  }
+}
+
+// Each ignored terminal is a rule of its own, so that messages can name it.
+void Writer::write_ignored(Span where) {
+  std::vector<NodeId> uses;
+  for (const SymbolId ignored : program_.ignored()) {
+    const Symbol& s = program_.symbol(ignored);
     const Span place = program_.in_main(s.scope, s.span);
     const RuleId rule = builder_.declare(s.name);
     builder_.define(rule, terminals_.lexeme(ignored, place), place);
@@ -123,6 +147,7 @@ NodeId Writer::write_expr(const Place& place, const Expr& e, std::span<const Nod
     case Kind::Pattern:
     case Kind::Range:
     case Kind::Substring:
+      if (contextual_) return terminal(place, e);
       return then_ignored(terminals_.lexeme(place.scope, e), where);
     case Kind::Name: {
       const std::string_view name = syntax.texts[e.text];
@@ -131,6 +156,7 @@ NodeId Writer::write_expr(const Place& place, const Expr& e, std::span<const Nod
     }
     case Kind::Tokens: {
       std::vector<NodeId> tokens;
+      if (contextual_) return terminal(place, e);
       for (std::uint32_t i = 0; i < e.count; ++i) tokens.push_back(builder_.token(syntax.tokens[e.first + i], where));
       return then_ignored(builder_.choice(tokens, where), where);
     }
@@ -229,14 +255,52 @@ NodeId Writer::use_symbol(SymbolId symbol, ScopeId scope, Span where) {
     }
     return builder_.rule_ref(instances_[instance(symbol, {}, scope, where)].rule, use);
   }
+  return builder_.rule_ref(terminal_rule(symbol, use), use);
+}
+
+RuleId Writer::terminal_rule(SymbolId symbol, Span use) {
+  const Symbol& s = program_.symbol(symbol);
   const auto [it, fresh] = terminal_rules_.try_emplace(symbol);
-  if (fresh) {
-    it->second = builder_.declare(s.name);
-    const RuleId rule = it->second;
-    const NodeId lexeme = terminals_.lexeme(symbol, use);
-    builder_.define(rule, then_ignored(lexeme, use), program_.in_main(s.scope, s.span));
+  if (!fresh) return it->second;
+  const RuleId rule = it->second = builder_.declare(s.name);
+  const NodeId lexeme = terminals_.lexeme(symbol, use);
+  builder_.define(rule, then_ignored(lexeme, use), program_.in_main(s.scope, s.span));
+  if (contextual_) {
+    LexerTerminal made{.rule = rule, .name = std::string(s.name), .priority = s.priority, .whole = s.declared};
+    for (const Part& part : s.parts) {
+      const Expr& e = program_.scope(part.scope).syntax->exprs[part.body.root];
+      made.text = s.parts.size() == 1 && e.kind == Kind::Text;
+      made.written += e.span.length;
+    }
+    lexer_terminals_.push_back(std::move(made));
   }
-  return builder_.rule_ref(it->second, use);
+  return rule;
+}
+
+// A terminal of a contextual lexer that stands in a rule. What says the same is the same one, also when it has a name.
+NodeId Writer::terminal(const Place& place, const Expr& e) {
+  const Syntax& syntax = *program_.scope(place.scope).syntax;
+  const Span where = program_.in_main(place.scope, e.span);
+  std::string says(syntax.spelled(e.span));
+  if (const auto named = named_texts_.find(says); named != named_texts_.end()) {
+    return builder_.rule_ref(terminal_rule(named->second, where), where);
+  }
+  const auto [it, fresh] = unnamed_.try_emplace(says);
+  if (!fresh) return builder_.rule_ref(it->second, where);
+  LexerTerminal made{.name = says, .text = e.kind == Kind::Text, .written = e.span.length};
+  made.whole = e.kind == Kind::Tokens;
+  made.rule = it->second = builder_.declare(says);
+  NodeId body{};
+  if (e.kind == Kind::Tokens) {
+    std::vector<NodeId> tokens;
+    for (std::uint32_t i = 0; i < e.count; ++i) tokens.push_back(builder_.token(syntax.tokens[e.first + i], where));
+    body = builder_.choice(tokens, where);
+  } else {
+    body = terminals_.lexeme(place.scope, e);
+  }
+  builder_.define(made.rule, body, where);
+  lexer_terminals_.push_back(std::move(made));
+  return builder_.rule_ref(it->second, where);
 }
 
 NodeId Writer::then_ignored(NodeId lexeme, Span where) {
@@ -251,6 +315,8 @@ NodeId Writer::json(ScopeId scope, const Expr& e) {
   const std::string_view text = std::string_view(syntax.source).substr(0, e.part.offset + e.part.length);
   try {
     const RuleId rule = add_json_schema(builder_, text, e.part.offset, {}, syntax.file);
+    if (contextual_)
+      lexer_terminals_.push_back({.rule = rule, .name = std::string(syntax.spelled(e.span)), .whole = true});
     return builder_.rule_ref(rule, program_.in_main(scope, e.span));
   } catch (const SchemaError& error) {
     // "grammar#/type: ..." is about a file; this schema has a place in one.

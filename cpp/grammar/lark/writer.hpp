@@ -5,6 +5,8 @@
 //
 // Ignored texts may stand before, between and after terminals. The grammar says so with one rule for any number of
 // them, at the start of the text and after each terminal; between two terminals they are not written twice.
+//
+// For a contextual lexer nothing ignored is written, and each terminal is a rule of its own: contextual.hpp goes on.
 #pragma once
 
 #include <compare>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "glrsampler/grammar.hpp"
+#include "grammar/lark/contextual.hpp"
 #include "grammar/lark/imports.hpp"
 #include "grammar/lark/terminals.hpp"
 
@@ -23,10 +26,15 @@ namespace glr::lark {
 class Writer {
  public:
   Writer(const Program& program, GrammarBuilder& builder, LarkOptions::Lexing lexing)
-      : program_(program), builder_(builder), terminals_(program, builder, lexing) {}
+      : program_(program),
+        builder_(builder),
+        terminals_(program, builder, lexing),
+        contextual_(lexing == LarkOptions::Lexing::Contextual) {}
 
   // The root: what the symbol `start` stands for.
   RuleId write(SymbolId start);
+  // For a contextual lexer: the terminals that were written.
+  const std::vector<LexerTerminal>& terminals() const { return lexer_terminals_; }
 
  private:
   // An argument of a template: a rule or a terminal, an instance of a template, or a text or pattern.
@@ -57,11 +65,18 @@ class Writer {
   NodeId use(const Argument& argument, const Place& place, Span where);
   NodeId use_symbol(SymbolId symbol, ScopeId scope, Span where);
   NodeId then_ignored(NodeId lexeme, Span where);
+  NodeId terminal(const Place& place, const Expr& expr);
+  RuleId terminal_rule(SymbolId symbol, Span use);
+  void check_ignored() const;
   NodeId json(ScopeId scope, const Expr& expr);
 
   const Program& program_;
   GrammarBuilder& builder_;
   Terminals terminals_;
+  bool contextual_;
+  std::vector<LexerTerminal> lexer_terminals_;
+  std::map<std::string, SymbolId> named_texts_;  // terminals that are one text or pattern, by what it says
+  std::map<std::string, RuleId> unnamed_;        // others of rules, by what they say
   std::vector<Instance> instances_;
   std::map<std::pair<SymbolId, std::vector<Argument>>, std::uint32_t> known_;
   std::map<SymbolId, RuleId> terminal_rules_;

@@ -43,7 +43,7 @@ enum class NodeKind : std::uint8_t {
   Token,         // one whole model token, at a token boundary
   Intersection,  // the texts that all children have in common; regular operands only (see below)
   Complement,    // every byte string that the only child is not; regular operand only
-  Terminal,      // one lexeme: a match of the only child that is not cut short; regular operand only (see below)
+  Terminal,      // one lexeme: a match of the first child that is not cut short; regular operands only (see below)
   Members,       // things of a list, at least one, each at most once, a separator between them; see Members
 };
 
@@ -56,6 +56,10 @@ enum class NodeKind : std::uint8_t {
 // A match of a Terminal is cancelled once the same terminal matches longer from the same start, by the text that
 // follows, also where only the shorter match would let the parse go on. That it could match longer does not cancel it.
 // Of a child that may be empty, the empty match is never cancelled: the node is an optional non-empty lexeme.
+// A second child, when there is one, is what else competes: a match is cancelled once the second child matches longer
+// from the same start, and the first counts for nothing but what it is a match of. It holds all texts of the first.
+// `answered` says of it that whatever it goes on with, some parse of the same text is inside a terminal that goes on
+// with it too, so that a match is never cancelled for nothing; unless that is known, it is looked for in each place.
 
 // Names one model token by its text (`<think>`) or its id (`<[1000]>`). Negated it stands for every
 // *text* token but that one: control and end-of-generation tokens are admitted only by name.
@@ -86,12 +90,12 @@ struct Node {
   NodeKind kind;
   Span span;
   // Literal: [first, first + count) of literal_bytes(). CodePoints: of class_ranges().
-  // Sequence, Choice, Intersection: of children(). Repeat, Complement, Terminal: first is the index of the child in
+  // Sequence, Choice, Intersection, Terminal: of children(). Repeat, Complement: first is the index of the child in
   // children(). RuleRef: first is the RuleId. Token: first is the index in token_literals(). Members: of children():
   // the separator, the members' names, their values by way, and the sequence of those values that must come.
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::uint32_t min = 0;  // Repeat; Members: which
+  std::uint32_t min = 0;  // Repeat; Members: which; Terminal: 1 when answered
   std::uint32_t max = 0;
 };
 
@@ -135,7 +139,7 @@ struct LarkOptions {
   // Which texts of a rule's terminals, one after the other, are a reading (docs/lark.md).
   enum class Lexing : std::uint8_t {
     Longest,     // those in which no terminal is cut short: see NodeKind::Terminal
-    Contextual,  // those that Lark's contextual lexer finds; not available yet
+    Contextual,  // that which Lark's contextual lexer finds (grammar/lark/contextual.hpp)
     All,         // all of them
   };
 
@@ -241,6 +245,7 @@ class GrammarBuilder {
   NodeId intersection(std::span<const NodeId> children, Span span);  // at least one; one child: that child
   NodeId complement(NodeId child, Span span);
   NodeId terminal(NodeId child, Span span);
+  NodeId terminal(NodeId child, NodeId competitors, bool answered, Span span);
   // `names`: of the members with a name, disjoint; `values`: by way, from the end of the name on. Neither the separator
   // nor a name nor an additional member may be empty, else the grammar is refused when it is compiled.
   NodeId members(NodeId separator, std::span<const NodeId> names, std::span<const NodeId> values, Members members,
@@ -251,9 +256,9 @@ class GrammarBuilder {
   // nodes.
   NodeId substrings(std::span<const std::string> chunks, Span span);
 
-  // All rules of another grammar, with its warnings; the node refers to its root. Its places mean nothing here: every
-  // node gets the span.
-  NodeId include(const Grammar& other, Span span);
+  // All rules of another grammar, with its warnings; the node refers to its root. Every node gets the span, since the
+  // places of the other grammar mean nothing here; without one they are of the same source and stay.
+  NodeId include(const Grammar& other, std::optional<Span> span);
 
   RuleId declare(std::string_view name);  // new, undefined
   void define(RuleId rule, NodeId body, Span name_span);
