@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .figures import Report
 
-SCENARIOS = ("latency", "pathological", "deep", "compile", "sampling", "speed", "forced")
+SCENARIOS = ("latency", "pathological", "deep", "compile", "sampling", "speed", "forced", "lexing")
 
 
 def main() -> int:

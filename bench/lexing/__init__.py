@@ -1,0 +1,1 @@
+"""Small grammars whose texts different lexers cut differently."""
