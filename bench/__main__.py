@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .figures import Report
 
-SCENARIOS = ("latency", "pathological", "deep", "compile", "sampling", "speed", "forced", "lexing")
+SCENARIOS = ("latency", "pathological", "deep", "compile", "sampling", "speed", "forced", "lexing", "languages")
 
 
 def main() -> int:

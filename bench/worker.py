@@ -74,6 +74,12 @@ class Worker:
         result: list[str] = self._ask("answers", texts, self._seconds)
         return result
 
+    def verdicts(self, texts: list[list[int]]) -> list[tuple[bool, int]]:
+        """Whether each text is a sentence, and how many of its tokens were taken; no masks are asked for, and the
+        list is shorter when time was up."""
+        result: list[tuple[bool, int]] = self._ask("verdicts", texts, self._seconds)
+        return result
+
     def size(self) -> int | None:
         """Bytes of the constraint as the engine counts them."""
         result: int | None = self._ask("size")
@@ -208,6 +214,24 @@ class _State:
                 if not allowed[token]:
                     break
                 sequence.commit(token)
+        return result
+
+    def verdicts(self, texts: list[list[int]], seconds: float) -> list[tuple[bool, int]]:
+        result: list[tuple[bool, int]] = []
+        limit = time.perf_counter() + seconds
+        for text in texts:
+            if time.perf_counter() > limit:
+                break
+            sequence = self.contender.start(self.constraint)
+            taken = 0
+            for token in text:
+                try:
+                    if sequence.commit(token) is False:
+                        break
+                except Exception:  # the engines have no error in common
+                    break
+                taken += 1
+            result.append((taken == len(text) and sequence.accepting(), taken))
         return result
 
     def size(self) -> int | None:

@@ -12,7 +12,7 @@ from .contender import Sequence, Unsupported, bits, words
 
 
 class Lazy:
-    formats = ("gbnf", "json_schema")
+    formats = ("gbnf", "json_schema", "lark")
     mode: Literal["lazy", "eager", "background"] = "lazy"
 
     def __init__(self, vocabulary: Tokens) -> None:
@@ -28,6 +28,8 @@ class Lazy:
             made = glr.Grammar.from_gbnf(grammar)
         elif form == "json_schema":
             made = glr.Grammar.from_json_schema(grammar, whitespace="any")
+        elif form == "lark":
+            made = glr.Grammar.from_lark(grammar)
         else:
             raise Unsupported(form)
         return made.compile(self._vocabulary, mode=self.mode)
