@@ -2,7 +2,7 @@
 
 Tables go to standard output as Markdown. With --out every figure goes to FOLDER/SCENARIO.json, and a plot beside it
 when matplotlib is installed; with --write the tables also replace those between the scenario's markers in a document
-(docs/performance.md). Exit status 1: something that must not be was seen (a mask that depends on the mode, say).
+(docs/performance.md; `lexing` has its place in docs/lexing.md, `languages` in docs/comparison.md). Exit status 1: something that must not be was seen (a mask that depends on the mode, say).
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from pathlib import Path
 
 from .figures import Report
 
-SCENARIOS = ("latency", "pathological", "deep", "compile", "sampling", "speed", "forced", "lexing", "languages")
+SCENARIOS = (
+    "latency",
+    "sizes",
+    "pathological",
+    "deep",
+    "compile",
+    "sampling",
+    "speed",
+    "forced",
+    "lexing",
+    "languages",
+)
 
 
 def main() -> int:
@@ -50,19 +61,21 @@ def main() -> int:
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for SCENARIO.json and SCENARIO.svg")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="for SCENARIO.svg alone (docs/plots)")
     parser.add_argument("--write", type=Path, metavar="DOCUMENT", help="Markdown file with the scenario's markers")
 
 
 def _write(report: Report, options: argparse.Namespace) -> None:
-    if options.write:
+    # Not every document has a place for all of them.
+    if options.write and (options.scenario != "all" or report.has_place(options.write)):
         report.write_markdown(options.write)
-    if not options.out:
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-    report.write_json(options.out / f"{report.scenario}.json")
     module = importlib.import_module(f"bench.{report.scenario}.scenario")
-    if hasattr(module, "plot") and importlib.util.find_spec("matplotlib"):
-        module.plot(report, options.out / f"{report.scenario}.svg")
+    for folder in filter(None, (options.out, options.plots)):
+        folder.mkdir(parents=True, exist_ok=True)
+        if hasattr(module, "plot") and importlib.util.find_spec("matplotlib"):
+            module.plot(report, folder / f"{report.scenario}.svg")
+    if options.out:
+        report.write_json(options.out / f"{report.scenario}.json")
 
 
 if __name__ == "__main__":

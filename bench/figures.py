@@ -67,14 +67,22 @@ class Report:
         data |= {"tables": [vars(table) for table in self.tables], "figures": self.figures, "faults": self.faults}
         path.write_text(json.dumps(data, indent=1, default=str) + "\n")
 
+    def has_place(self, path: Path) -> bool:
+        """Whether a document has the scenario's markers."""
+        return self._begin in path.read_text()
+
     def write_markdown(self, path: Path) -> None:
         """Replaces what stands between the scenario's markers in a document."""
-        begin, end = f"<!-- bench {self.scenario} -->", "<!-- end -->"
+        begin, end = self._begin, "<!-- end -->"
         before, found, rest = path.read_text().partition(begin)
         _, closed, after = rest.partition(end)
         if not found or not closed:
             raise ValueError(f"{path} has no lines '{begin}' and '{end}'")
         path.write_text(f"{before}{begin}\n\n{self.markdown()}\n{end}{after}")
+
+    @property
+    def _begin(self) -> str:
+        return f"<!-- bench {self.scenario} -->"
 
 
 def machine() -> dict[str, str]:

@@ -23,14 +23,15 @@ def add_contenders(parser: argparse.ArgumentParser, default: Sequence[str]) -> N
     parser.add_argument("--core", type=int, help="pin contenders to this core")
 
 
-def add_vocabulary(parser: argparse.ArgumentParser, default: str) -> None:
+def add_vocabulary(parser: argparse.ArgumentParser, *default: str) -> None:
+    shown = ", ".join(default)
     parser.add_argument(
         "--vocabulary",
         action="append",
         metavar="V",
-        help=f"path of a GGUF file, 'demo' (model), 'hyphens' or 'synthetic:SIZE'; repeatable (default: {default})",
+        help=f"path of a GGUF file, 'demo' (model), 'hyphens' or 'synthetic:SIZE'; repeatable (default: {shown})",
     )
-    parser.set_defaults(default_vocabulary=default)
+    parser.set_defaults(default_vocabularies=default)
 
 
 def chosen_contenders(options: argparse.Namespace) -> list[str]:
@@ -39,7 +40,7 @@ def chosen_contenders(options: argparse.Namespace) -> list[str]:
 
 
 def chosen_vocabularies(options: argparse.Namespace) -> list[str]:
-    names: list[str] = options.vocabulary or [options.default_vocabulary]
+    names: list[str] = options.vocabulary or options.default_vocabularies
     return [str(embedded_model()) if name == "demo" else name for name in names]
 
 

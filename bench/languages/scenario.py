@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from .. import cases, contenders, options, vocabularies
+from .. import cases, contenders, options, plots, vocabularies
 from ..figures import Cell, Report, Table, percentiles
 from ..worker import Failed, Pass, Worker, start_all
 from . import adapted, texts
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> Report:
     absent = [name for name in ("lark", "regex") if importlib.util.find_spec(name) is None]
     if absent:
         print(f"languages: not run: {', '.join(absent)} not installed", file=sys.stderr)
-        return Report("languages", {"not installed": ", ".join(absent)}, [])
+        return Report("languages", {"not installed": ", ".join(absent)}, [], {"outcomes": [], "samples": {}})
     chosen, missing = languages(arguments.texts)
     chosen = [language for language in chosen if not arguments.language or language.name in arguments.language]
     samples = {language.name: sample(language, arguments) for language in chosen}
@@ -327,3 +327,12 @@ def faults(outcomes: list[Outcome], samples: dict[str, Sample]) -> list[str]:
         if wrong:
             found.append(f"{o.vocabulary}, {o.language}, {o.contender}: {wrong} verdicts are not Lark's")
     return found
+
+
+def plot(report: Report, path: Path) -> None:
+    """The tails of the first passes, a panel a vocabulary. Needs matplotlib."""
+    panels: plots.Panels = {}
+    for entry in report.figures["outcomes"]:
+        times = panels.setdefault(entry["vocabulary"], {}).setdefault(entry["contender"], [])
+        times += [m + c for m, c in zip(entry["masks"], entry["commits"], strict=True)]
+    plots.tails(panels, path)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from .. import cases, contenders, options, vocabularies
+from .. import cases, contenders, options, plots, vocabularies
 from ..figures import POINTS, Report, Table, mib, percentiles, ratio
 from ..worker import Compiled, Failed, Pass, Worker, start_all
 
@@ -33,6 +33,10 @@ WARM_TEXT: Final = b'{"a": ["b", 1.5e3, null, true]}'
 def add_options(parser: argparse.ArgumentParser) -> None:
     options.add_contenders(parser, DEFAULT_CONTENDERS)
     options.add_vocabulary(parser, "demo")
+    add_cases(parser)
+
+
+def add_cases(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--case", action="append", help="name of a folder of bench/data; repeatable (default: all)")
     parser.add_argument("--length", type=int, default=1000, help="bytes of texts of ambiguous grammars (default: 1000)")
     parser.add_argument("--rounds", type=int, default=3, help="warm passes (default: 3)")
@@ -274,24 +278,10 @@ def _times(outcome: Outcome, what: str) -> list[int]:
 
 
 def plot(report: Report, path: Path) -> None:
-    """The distributions' tails: time over the share of tokens that take longer. Needs matplotlib."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    for contender in dict.fromkeys(entry["contender"] for entry in report.figures):
-        mine = [entry["warm"] for entry in report.figures if entry["contender"] == contender and not entry["error"]]
-        times = sorted((m + c) / 1e3 for entry in mine for m, c in zip(entry["masks"], entry["commits"], strict=True))
-        if times:
-            shares = [1 - index / len(times) for index in range(len(times))]
-            axes.plot(shares, times, label=contender)
-    axes.set(
-        xscale="log", yscale="log", xlabel="share of tokens that take longer", ylabel="mask + commit, microseconds"
-    )
-    axes.invert_xaxis()
-    axes.grid(alpha=0.3)
-    axes.legend()
-    figure.savefig(path)
-    pyplot.close(figure)
+    """The tails of the warm distributions. Needs matplotlib."""
+    panels: plots.Panels = {}
+    for entry in report.figures:
+        if not entry["error"]:
+            times = panels.setdefault(entry["vocabulary"], {}).setdefault(entry["contender"], [])
+            times += [m + c for m, c in zip(entry["warm"]["masks"], entry["warm"]["commits"], strict=True)]
+    plots.tails(panels, path)

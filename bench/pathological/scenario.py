@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from .. import cases, contenders, options, vocabularies
+from .. import cases, contenders, options, plots, vocabularies
 from ..figures import Report, Table, percentiles
 from ..latency.scenario import fastest
 from ..worker import Failed, Pass, Worker, start_all
@@ -170,17 +170,11 @@ def measure_halves(
 
 def plot(report: Report, path: Path) -> None:
     """Mask over the hyphens in a token. Needs matplotlib."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5))
+    figure, axes = plots.pyplot().subplots(figsize=(8, 5))
     for entry in report.figures:
         if "mask" in entry:
             axes.plot(list(entry["mask"]), list(entry["mask"].values()), label=entry["contender"])
     axes.set(yscale="log", xlabel="hyphens in the token", ylabel="mask, microseconds")
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path)
-    pyplot.close(figure)
+    plots.save(figure, path)

@@ -1,0 +1,1 @@
+"""The latency scenario on vocabularies of four sizes."""
