@@ -2,7 +2,8 @@
 
 Tables go to standard output as Markdown. With --out every figure goes to FOLDER/SCENARIO.json, and a plot beside it
 when matplotlib is installed; with --write the tables also replace those between the scenario's markers in a document
-(docs/performance.md; `lexing` has its place in docs/lexing.md, `languages` in docs/comparison.md). Exit status 1: something that must not be was seen (a mask that depends on the mode, say).
+(docs/performance.md; `lexing` has its place in docs/lexing.md, `languages` in docs/comparison.md). Exit status 1:
+something that must not be was seen (a mask that depends on the mode, say).
 """
 
 from __future__ import annotations

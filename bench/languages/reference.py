@@ -18,18 +18,27 @@ _parser: Any = None
 
 
 class Reference:
-    def __init__(self, grammar: str, folder: str) -> None:
+    def __init__(self, grammar: str, folder: str, known: dict[str, bool | None]) -> None:
+        """`known`: verdicts of an earlier run on the same grammar; new ones are added."""
         self._arguments = (grammar, folder)
         self._pool: Pool | None = None
+        self._known = known
 
     def verdict(self, text: str) -> bool | None:
-        """None: Lark had no answer in time."""
+        """None: Lark had no answer in time, or found a fault of its own."""
+        if text not in self._known:
+            self._known[text] = self._asked(text)
+        return self._known[text]
+
+    def _asked(self, text: str) -> bool | None:
         if self._pool is None:
             self._pool = multiprocessing.get_context("spawn").Pool(1, _start, self._arguments)
         try:
             return self._pool.apply_async(_accepts, (text,)).get(SECONDS)
         except multiprocessing.TimeoutError:
             self.close()
+            return None
+        except RuntimeError:  # "Earley should not generate multiple start symbol items!"
             return None
 
     def close(self) -> None:

@@ -10,7 +10,9 @@ plainer (adapted.py).
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
+import json
 import random
 import sys
 import time
@@ -119,6 +121,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", type=Path, action="append", default=[], help="folder with further files; repeatable")
     parser.add_argument("--size", type=int, default=25_000, help="characters of sentences a language (default: 25000)")
     parser.add_argument("--judge", type=float, default=60, help="seconds of Lark for a language (default: 60)")
+    parser.add_argument("--verdicts", type=Path, metavar="FILE", help="keeps what Lark said from run to run")
 
 
 def run(arguments: argparse.Namespace) -> Report:
@@ -128,7 +131,13 @@ def run(arguments: argparse.Namespace) -> Report:
         return Report("languages", {"not installed": ", ".join(absent)}, [], {"outcomes": [], "samples": {}})
     chosen, missing = languages(arguments.texts)
     chosen = [language for language in chosen if not arguments.language or language.name in arguments.language]
-    samples = {language.name: sample(language, arguments) for language in chosen}
+    known = json.loads(arguments.verdicts.read_text()) if arguments.verdicts and arguments.verdicts.exists() else {}
+    samples = {}
+    for language in chosen:
+        of_grammar = known.setdefault(hashlib.sha256(language.grammar().encode()).hexdigest(), {})
+        samples[language.name] = sample(language, arguments, of_grammar)
+        if arguments.verdicts:
+            arguments.verdicts.write_text(json.dumps(known))
     outcomes: list[Outcome] = []
     for vocabulary in options.chosen_vocabularies(arguments):
         outcomes += run_vocabulary(vocabulary, chosen, samples, arguments)
@@ -142,7 +151,7 @@ def run(arguments: argparse.Namespace) -> Report:
     return report
 
 
-def sample(language: Language, arguments: argparse.Namespace) -> Sample:
+def sample(language: Language, arguments: argparse.Namespace, known: dict[str, bool | None]) -> Sample:
     """Units until their sentences have the wanted size, three times as much was tried or Lark's time is up; then as
     many of them damaged, in half of that time."""
     print(f"languages: {language.name}: asking Lark", file=sys.stderr)
@@ -150,7 +159,7 @@ def sample(language: Language, arguments: argparse.Namespace) -> Sample:
     grammar = adapted.without_complements(language.path.stem, language.grammar())
     try:
         adapted.flat(grammar, language.path.parent)
-        reference = Reference(grammar, str(language.path.parent))
+        reference = Reference(grammar, str(language.path.parent), known)
     except Exception as error:  # of Lark's many kinds
         print(f"languages: {language.name}: Lark: {error}", file=sys.stderr)
         return result
