@@ -99,8 +99,9 @@ def _words(body: str) -> list[str]:
     return re.findall(r'"([^"]+)"', body)
 
 
-def flat(grammar: str, folder: Path | None = None) -> str:
-    """What Lark reads, as plain rules and terminals."""
+def flat(grammar: str, folder: Path | None = None, *, blanks: bool = True) -> str:
+    """What Lark reads, as plain rules and terminals. Without `blanks` rules do not name what is ignored: where two
+    words need white space between them, none is asked for."""
     from lark import Lark
 
     made = Lark(grammar, parser="earley", keep_all_tokens=True, maybe_placeholders=False, import_paths=[str(folder)])
@@ -112,8 +113,9 @@ def flat(grammar: str, folder: Path | None = None) -> str:
         return names.setdefault(symbol.name, f"{prefix}{len(names)}")
 
     for rule in made.rules:
-        rules.setdefault(named(rule.origin), []).append(" ".join(named(symbol) for symbol in rule.expansion))
-    lines = [f"{name}: " + " | ".join(alternatives) for name, alternatives in rules.items()]
+        symbols = [symbol for symbol in rule.expansion if blanks or symbol.name not in made.ignore_tokens]
+        rules.setdefault(named(rule.origin), []).append(" ".join(map(named, symbols)))
+    lines = [f"{name}: " + " | ".join(dict.fromkeys(alternatives)) for name, alternatives in rules.items()]
     ignored = set(made.ignore_tokens)
     for terminal in made.terminals:
         if terminal.name in names or terminal.name in ignored:

@@ -43,6 +43,7 @@ CASES: Final = (
     ('start: A "!" | B "?"\nA.2: /[a-m]+/\nB: /[a-z]+/', ["abz?"]),
     ('start: INT ".." INT | FLOAT\nINT: /[0-9]+/\nFLOAT: /[0-9]+\\.[0-9]*/', ["1..2"]),
     ('start: T "c"\nT: /b*a/ | "ab"', ["abc"]),
+    ('start: S ";"\nS: /".*?"/', ['"a";']),
     ('start: A "b"\nA: /a*/', ["b"]),
 )
 
