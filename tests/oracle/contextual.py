@@ -1,13 +1,14 @@
 """A lexer of the rule that `lexing="contextual"` states, driven by the parse table that Lark computes.
 
 Of the terminals that the parser could take in its state, and those that are ignored, the longest match wins; of equal
-ones the higher priority, then a text over a pattern. Lark's own lexer tries terminals in an order of its own (priority,
+ones the higher priority, then a text over a pattern, then the one written longer, then the first by name. Lark's own lexer tries terminals in an order of its own (priority,
 then how wide they could be) and takes the first that matches, which mostly comes to the same; where both agree a
 verdict is Lark's word as well as ours.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -27,7 +28,7 @@ def accepts(parser: Lark, text: str) -> bool:
         found = max((_ranked(t, text, at) for t in usable), default=None)
         if found is None or found[0] == 0:
             return False
-        size, _, _, name = found
+        size, name = found[0], found[-1].name
         at += size
         # A terminal that is ignored is so everywhere, as in Lark.
         if name not in ignored and not _shift(table, stack, name):
@@ -35,11 +36,26 @@ def accepts(parser: Lark, text: str) -> bool:
     return _shift(table, stack, "$END") and stack[-1] == end
 
 
-def _ranked(terminal: TerminalDef, text: str, at: int) -> tuple[int, int, bool, str]:
-    """Length of the longest match, 0 without one; what decides between equal ones; the name."""
+@functools.total_ordering
+class _ByName:
+    """The first by name is the greatest."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByName) and self.name == other.name
+
+    def __lt__(self, other: _ByName) -> bool:
+        return self.name > other.name
+
+
+def _ranked(terminal: TerminalDef, text: str, at: int) -> tuple[int, int, bool, int, _ByName]:
+    """Length of the longest match, 0 without one; then what decides between equal ones."""
     pattern = re.compile(terminal.pattern.to_regexp())
     longest = next((end for end in range(len(text), at, -1) if pattern.fullmatch(text, at, end)), at)
-    return longest - at, terminal.priority, isinstance(terminal.pattern, PatternStr), terminal.name
+    is_text = isinstance(terminal.pattern, PatternStr)
+    return longest - at, terminal.priority, is_text, len(terminal.pattern.value), _ByName(terminal.name)
 
 
 def _shift(table: Any, stack: list[int], name: str) -> bool:

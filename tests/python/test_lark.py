@@ -287,6 +287,11 @@ def test_options() -> None:
     with pytest.raises(ValueError, match="'longest', 'contextual', 'all'"):
         glr.Grammar.from_lark('start: "a"', lexing="shortest")
     assert glr.Grammar.from_lark('start: "a"', lexing="contextual").matches(b"a")
+    with pytest.raises(glr.GrammarError, match=r"x\.lark:1:8: undefined rule 'b'"):
+        glr.Grammar.from_lark("start: b", file="x.lark")
+    with pytest.raises(glr.SchemaError) as caught:
+        glr.Grammar.from_lark('start: "a"\n  | %json {"type": "integr"}')
+    assert (caught.value.line, caught.value.column, caught.value.pointer) == (2, 5, "#/type")
 
 
 def test_files_and_imports(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ namespace {
 
 // Repetitions of more than this are loops to the parser, which then takes their last round for any other.
 constexpr std::uint32_t kMostRounds = 8;
+constexpr std::size_t kMostNamed = 5;  // in a warning
 
 class Contexts {
  public:
@@ -46,6 +48,7 @@ class Contexts {
     find_competitors();
     find_units();
     merge_units();
+    warn();
     return write();
   }
 
@@ -212,6 +215,8 @@ class Contexts {
           if (symbol >= terminals_.size() || !possible.contains(symbol)) continue;
           const auto [it, fresh] = competitors_.try_emplace({at, symbol}, terminals_.size());
           it->second.insert(lalr_->accepts(s));
+          const auto [always, alone] = always_.try_emplace({at, symbol}, lalr_->accepts(s));
+          if (!alone) always->second = always->second.common(lalr_->accepts(s));
           // Whatever is read in the state before the reductions is read by the same parser.
           TerminalSet read = shifts(s);
           read.insert(shifts(at));
@@ -235,9 +240,10 @@ class Contexts {
     return it == read_.end() ? shifts(state) : it->second;
   }
 
-  const TerminalSet& competitors(State state, GrammarSymbol terminal) const {
-    const auto it = competitors_.find({state, terminal});
-    return it == competitors_.end() ? lalr_->accepts(state) : it->second;  // no text leads there
+  using ByPlace = std::map<std::pair<State, GrammarSymbol>, TerminalSet>;
+  const TerminalSet& known(const ByPlace& sets, State state, GrammarSymbol terminal) const {
+    const auto it = sets.find({state, terminal});
+    return it == sets.end() ? lalr_->accepts(state) : it->second;  // no text leads there
   }
 
   // Whether of two terminals that match the same text the other one is taken.
@@ -249,14 +255,21 @@ class Contexts {
     return a.name > b.name;
   }
 
-  // `read`: terminals that a parser that reads this one reads as well, on the same stack.
-  Variant variant(std::uint32_t terminal, const TerminalSet& accepted, const TerminalSet& read) {
+  // `accepted`: what may come in its place, `always`: by whatever ended before; `read`: terminals that a parser that
+  // reads this one reads as well, on the same stack.
+  Variant variant(std::uint32_t terminal, const TerminalSet& accepted, const TerminalSet& always,
+                  const TerminalSet& read) {
     std::vector<std::uint32_t> longer;
     std::vector<std::uint32_t> instead;
     for (std::uint32_t t = 0; t < terminals_.size() && !terminals_[terminal].whole; ++t) {
       if (t == terminal || terminals_[t].whole || (!accepted.contains(t) && !terminals_[t].ignored)) continue;
       if (overlaps_.longer(terminal, t)) longer.push_back(t);
       if (overlaps_.same(terminal, t) && gives_way(terminal, t)) instead.push_back(t);
+    }
+    for (const auto* others : {&longer, &instead}) {
+      for (std::uint32_t t : *others) {
+        if (!always.contains(t) && !terminals_[t].ignored) sometimes_.emplace(terminal, t);
+      }
     }
     VariantKey key{terminal, std::move(longer), std::move(instead), false};
     key.answered = answered(key, read);
@@ -286,7 +299,8 @@ class Contexts {
   // What may be ignored in a state, a variant each.
   std::uint32_t ignored_in(State state) {
     std::vector<Variant> list;
-    for (std::uint32_t t : ignored_) list.push_back(variant(t, lalr_->accepts(state), shifts(state)));
+    for (std::uint32_t t : ignored_)
+      list.push_back(variant(t, lalr_->accepts(state), lalr_->accepts(state), shifts(state)));
     return ignored_lists_.try_emplace(std::move(list), static_cast<std::uint32_t>(ignored_lists_.size())).first->second;
   }
 
@@ -328,8 +342,9 @@ class Contexts {
         const auto [x, optional] = symbol.rows[made.row][made.at];
         const State next = lalr_->after(made.state, x);
         made.terminal = x < terminals_.size();
-        made.first =
-            made.terminal ? variant(x, competitors(made.state, x), read_with(made.state, x)) : unit(x, made.state);
+        made.first = made.terminal ? variant(x, known(competitors_, made.state, x), known(always_, made.state, x),
+                                             read_with(made.state, x))
+                                   : unit(x, made.state);
         made.ignored = made.terminal ? ignored_in(next) : 0;
         made.then = unit(made.symbol, next, made.row, made.at + 1);
         if (optional) made.without = unit(made.symbol, made.state, made.row, made.at + 1);
@@ -362,6 +377,20 @@ class Contexts {
       classes_ = std::move(next);
       count = known.size();
     }
+  }
+
+  // A terminal behind a rule that can end in several ways competes with what may come after any of them.
+  void warn() {
+    std::string pairs;
+    std::size_t count = 0;
+    for (const auto& [x, y] : sometimes_) {
+      if (++count <= kMostNamed) pairs += (count == 1 ? "" : ", ") + terminals_[x].name + " by " + terminals_[y].name;
+    }
+    if (count > kMostNamed) pairs += " and " + std::to_string(count - kMostNamed) + " more";
+    if (count == 0) return;
+    out_.warn(
+        "contextual lexing: these may be outdone in more places than in Lark, so that fewer texts are sentences: " +
+        pairs);
   }
 
   // --- the new grammar ---
@@ -502,8 +531,11 @@ class Contexts {
   std::vector<Production> productions_;
   GrammarSymbol start_ = 0;
   std::optional<Lalr> lalr_;
-  std::map<std::pair<State, GrammarSymbol>, TerminalSet> competitors_;
-  std::map<std::pair<State, GrammarSymbol>, TerminalSet> read_;  // by all parsers that read the terminal there
+  ByPlace competitors_;  // of a terminal that is read in a state
+  ByPlace always_;       // of these, those that compete in each state from which reductions lead there
+  ByPlace read_;         // by all parsers that read the terminal there
+  std::set<std::pair<std::uint32_t, std::uint32_t>>
+      sometimes_;  // a terminal and one that competes after some ends only
   std::map<VariantKey, Variant> variants_;
   std::map<std::vector<Variant>, std::uint32_t> ignored_lists_;
   std::map<std::tuple<GrammarSymbol, State, std::uint32_t, std::uint32_t>, std::uint32_t> unit_of_;

@@ -201,7 +201,7 @@ class Grammar {
   // The document that some strings must be pieces of, beside the source; see JsonSchemaOptions.
   const std::optional<std::string>& document() const { return document_; }
 
-  // What the grammar admits beyond its source, a sentence each; empty when it is exact.
+  // Where the grammar departs from its source, a sentence each; empty when it is exact.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   // SHA-256 of the source text, the root's name and the front end's options, in hex.
