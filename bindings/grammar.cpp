@@ -134,9 +134,8 @@ void register_grammar(py::module_& module) {
           "import_paths"_a = std::vector<std::filesystem::path>(), py::kw_only(), "folder"_a = py::none(),
           "file"_a = "grammar",
           "Reads Lark's notation, with llguidance's additions. `start` is the rule that a text has to match.\n\n"
-          "lexing: 'longest' lets no terminal be cut short; 'all' takes every reading of the text; 'contextual' is "
-          "not\n"
-          "available yet.\n"
+          "lexing: 'longest' lets no terminal be cut short; 'contextual' reads as Lark's LALR parser does, keywords\n"
+          "before names; 'all' takes every reading of the text.\n"
           "import_paths: folders that %import looks in before the library of terminals.\n"
           "folder: where relative imports of this text look after those.\n"
           "GrammarError, with line, column and hint, for a text that is no grammar; SchemaError for what %json holds.")
@@ -170,7 +169,7 @@ void register_grammar(py::module_& module) {
       .def_property_readonly("fingerprint", &Grammar::fingerprint,
                              "SHA-256 of the source, the root's name and the reader's options, in hex.")
       .def_property_readonly("warnings", &Grammar::warnings,
-                             "What the grammar admits beyond its source, a sentence each; empty when it is exact.")
+                             "Where the grammar departs from its source, a sentence each; empty when it is exact.")
       .def_property_readonly("source", &Grammar::source)
       .def_property_readonly("file", &Grammar::file)
       .def("__repr__", [](const Grammar& self) {

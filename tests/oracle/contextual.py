@@ -1,9 +1,9 @@
 """A lexer of the rule that `lexing="contextual"` states, driven by the parse table that Lark computes.
 
 Of the terminals that the parser could take in its state, and those that are ignored, the longest match wins; of equal
-ones the higher priority, then a text over a pattern, then the one written longer, then the first by name. Lark's own lexer tries terminals in an order of its own (priority,
-then how wide they could be) and takes the first that matches, which mostly comes to the same; where both agree a
-verdict is Lark's word as well as ours.
+ones the higher priority, then a text over a pattern, then the one written longer, then the first by name. Lark's own
+lexer tries terminals in an order of its own (priority, then how wide they could be) and takes the first that matches,
+which mostly comes to the same; where both agree a verdict is Lark's word as well as ours.
 """
 
 from __future__ import annotations
