@@ -7,12 +7,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "glrsampler/matcher.hpp"
@@ -94,6 +95,35 @@ struct SamplerObject {
 using PythonTokenizer = std::function<std::vector<TokenId>(py::bytes)>;
 Tokenizer in_bytes(PythonTokenizer tokenizer);
 
+// An int argument of any size. pybind11 answers one that is out of a type's range with its list of signatures.
+class Integer {
+ public:
+  Integer() = default;
+  explicit Integer(py::object value) : value_(std::move(value)) {}
+
+  // ValueError that names the argument, the value and the range.
+  template <typename T>
+  T in_range(const char* name, T least = std::numeric_limits<T>::min(), T most = std::numeric_limits<T>::max()) const {
+    const py::int_ low(least), high(most);
+    if (value_ < low || value_ > high) refuse(name, low, high);
+    return value_.cast<T>();
+  }
+  // What is greater than any T becomes the greatest: for a count of which fewer are there anyway.
+  template <typename T>
+  T at_most(const char* name, T most = std::numeric_limits<T>::max()) const {
+    const py::int_ low(0), high(most);
+    if (value_ < low) refuse(name, low, high);
+    return value_ > high ? most : value_.cast<T>();
+  }
+  TokenId token() const;
+
+  friend bool operator<(const Integer& a, const Integer& b) { return a.value_ < b.value_; }
+
+ private:
+  [[noreturn]] void refuse(const char* name, const py::int_& least, const py::int_& most) const;
+  py::object value_;
+};
+
 // Any int; one beyond the range of TokenId becomes its nearest value, which no vocabulary holds. Not an int:
 // TypeError.
 TokenId token_id(py::handle value);
@@ -103,13 +133,14 @@ py::array_t<std::int32_t> id_array(const TokenSet& set);
 
 // With the GIL released; what the file system refuses is the OSError that Python's own open() raises.
 template <typename Run>
-auto with_file(const std::string& path, Run&& run) {
+auto with_files(Run&& run) {
   try {
     const py::gil_scoped_release release;
     return run();
-  } catch (const std::system_error& e) {
+  } catch (const std::filesystem::filesystem_error& e) {
     // OSError picks FileNotFoundError and the like by the number.
-    const auto error = py::reinterpret_borrow<py::object>(PyExc_OSError)(e.code().value(), e.code().message(), path);
+    const auto error =
+        py::reinterpret_borrow<py::object>(PyExc_OSError)(e.code().value(), e.code().message(), e.path1().string());
     PyErr_SetObject(py::type::of(error).ptr(), error.ptr());
     throw py::error_already_set();
   }
@@ -122,3 +153,17 @@ std::shared_ptr<T> holder(std::shared_ptr<const T> value) {
 }
 
 }  // namespace glr::bindings
+
+// int, and whatever else has __index__.
+template <>
+struct pybind11::detail::type_caster<glr::bindings::Integer> {
+  PYBIND11_TYPE_CASTER(glr::bindings::Integer, const_name("int"));
+
+  bool load(handle source, bool) {
+    if (!source || PyIndex_Check(source.ptr()) == 0) return false;
+    value = glr::bindings::Integer(reinterpret_steal<object>(PyNumber_Index(source.ptr())));
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+  }
+};

@@ -32,16 +32,19 @@ class Composer {
     return number(builder().intersection(nodes(parts), {}));
   }
   std::uint32_t complement(std::uint32_t part) { return number(builder().complement(node(part), {})); }
-  std::uint32_t repeat(std::uint32_t part, std::uint32_t min, std::optional<std::uint32_t> max) {
-    return number(builder().repeat(node(part), min, max.value_or(kUnbounded), {}));
+  std::uint32_t repeat(std::uint32_t part, const Integer& min, const std::optional<Integer>& max) {
+    const auto bound = [](const Integer& value, const char* name) {
+      return value.in_range<std::uint32_t>(name, 0, kUnbounded - 1);
+    };
+    return number(builder().repeat(node(part), bound(min, "min"), max ? bound(*max, "max") : kUnbounded, {}));
   }
-  std::uint32_t token(const std::variant<std::uint32_t, std::string>& name, bool negated) {
+  std::uint32_t token(const std::variant<Integer, std::string>& name, bool negated) {
     TokenLiteral literal;
     literal.negated = negated;
     if (const auto* text = std::get_if<std::string>(&name))
       literal.text = *text;
     else
-      literal.id = std::get<std::uint32_t>(name);
+      literal.id = std::get<Integer>(name).in_range<std::uint32_t>("token");
     return number(builder().token(std::move(literal), {}));
   }
   std::uint32_t substrings(const std::vector<std::string>& chunks) { return number(builder().substrings(chunks, {})); }

@@ -29,8 +29,12 @@ void register_constraint(py::module_& module) {
   const Limits standard;
   py::class_<Limits>(module, "Limits",
                      "Budgets of a compile; over one of them is a BudgetError, never unconstrained text.")
-      .def(py::init([](std::uint64_t states, std::uint64_t transitions, std::uint64_t bytes, double seconds,
-                       std::uint32_t nesting) { return Limits{states, transitions, bytes, seconds, nesting}; }),
+      .def(py::init([](const Integer& states, const Integer& transitions, const Integer& bytes, double seconds,
+                       const Integer& nesting) {
+             return Limits{
+                 states.in_range<std::uint64_t>("max_states"), transitions.in_range<std::uint64_t>("max_transitions"),
+                 bytes.in_range<std::uint64_t>("max_bytes"), seconds, nesting.in_range<std::uint32_t>("max_nesting")};
+           }),
            py::kw_only(), "max_states"_a = standard.max_states, "max_transitions"_a = standard.max_transitions,
            "max_bytes"_a = standard.max_bytes, "max_compile_seconds"_a = standard.max_compile_seconds,
            "max_nesting"_a = standard.max_nesting)
@@ -71,7 +75,7 @@ void register_constraint(py::module_& module) {
       .def(
           "save",
           [](const Constraint& self, const std::filesystem::path& path) {
-            with_file(path.string(), [&] { self.save(path.string()); });
+            with_files([&] { self.save(path.string()); });
           },
           "path"_a,
           "Writes the grammar and what has been computed of the masks: everything, after an eager compile.\n\n"
@@ -79,8 +83,7 @@ void register_constraint(py::module_& module) {
       .def_static(
           "load",
           [](const std::filesystem::path& path, std::shared_ptr<Vocabulary> vocabulary) {
-            return with_file(path.string(),
-                             [&] { return holder(Constraint::load(path.string(), std::move(vocabulary))); });
+            return with_files([&] { return holder(Constraint::load(path.string(), std::move(vocabulary))); });
           },
           "path"_a, "vocabulary"_a,
           "A saved constraint, for the vocabulary that it was made for.\n\n"

@@ -4,6 +4,7 @@
 #include <exception>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "bindings.hpp"
 
@@ -44,6 +45,18 @@ void register_errors() { py::register_local_exception_translator(translate); }
 void OneThread::refuse() {
   throw std::runtime_error("used by two threads at once; give each thread its own fork() or clone()");
 }
+
+void Integer::refuse(const char* name, const py::int_& least, const py::int_& most) const {
+  // Python writes out no more than some thousand digits.
+  PyObject* digits = PyObject_Str(value_.ptr());
+  if (digits == nullptr) PyErr_Clear();
+  const std::string shown =
+      digits == nullptr ? "a number too long to show" : py::reinterpret_steal<py::str>(digits).cast<std::string>();
+  throw py::value_error(std::string(name) + ": " + shown + " is not between " + py::str(least).cast<std::string>() +
+                        " and " + py::str(most).cast<std::string>());
+}
+
+TokenId Integer::token() const { return token_id(value_); }
 
 TokenId token_id(py::handle value) {
   py::object index;

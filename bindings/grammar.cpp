@@ -41,7 +41,7 @@ std::shared_ptr<const Grammar> grammar_of_schema(const py::object& schema, std::
                                                  std::string_view property_order,
                                                  const std::optional<std::string>& profile, std::string_view spelling,
                                                  std::string_view on_unsupported,
-                                                 std::optional<std::uint32_t> max_digits, const py::object& source,
+                                                 const std::optional<Integer>& max_digits, const py::object& source,
                                                  std::string_view file) {
   using O = JsonSchemaOptions;
   O options;
@@ -55,8 +55,7 @@ std::shared_ptr<const Grammar> grammar_of_schema(const py::object& schema, std::
       choice_of<O::Spelling>("spelling", spelling, {{"canonical", O::Spelling::Canonical}, {"any", O::Spelling::Any}});
   options.on_unsupported = choice_of<O::Unsupported>(
       "on_unsupported", on_unsupported, {{"error", O::Unsupported::Error}, {"warn", O::Unsupported::Warn}});
-  if (max_digits && *max_digits == 0) throw py::value_error("max_digits is at least 1");
-  options.max_digits = max_digits.value_or(0);
+  if (max_digits) options.max_digits = max_digits->in_range<std::uint32_t>("max_digits", 1);
   if (!source.is_none()) options.source = text_view(source);
   py::object text = schema;
   if (!py::isinstance<py::str>(schema) && !py::isinstance<py::bytes>(schema))
@@ -83,7 +82,7 @@ void register_grammar(py::module_& module) {
           "from_json_schema",
           [](const py::object& schema, std::string_view whitespace, std::string_view property_order,
              const std::optional<std::string>& profile, std::string_view spelling, std::string_view on_unsupported,
-             std::optional<std::uint32_t> max_digits, const py::object& source, std::string_view file) {
+             const std::optional<Integer>& max_digits, const py::object& source, std::string_view file) {
             return holder(grammar_of_schema(schema, whitespace, property_order, profile, spelling, on_unsupported,
                                             max_digits, source, file));
           },

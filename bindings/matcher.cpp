@@ -117,8 +117,11 @@ void register_matcher(py::module_& module) {
           "one, while its model is loaded) when None. Without any, the steps at which a single token is allowed.\n"
           "before: the last bytes of the text so far, which can change how a tokenizer cuts what follows.")
       .def(
-          "rollback", [](MatcherObject& self, std::size_t commits) { self.use().rollback(commits); }, "commits"_a,
-          "Undoes the last commits; IndexError when there are fewer.")
+          "rollback",
+          [](MatcherObject& self, const Integer& commits) {
+            self.use().rollback(commits.at_most<std::size_t>("commits"));
+          },
+          "commits"_a, "Undoes the last commits; IndexError when there are fewer.")
       .def(
           "fork", [](MatcherObject& self) { return std::make_unique<MatcherObject>(self.use().fork()); },
           "An independent matcher at the same place, in constant time.")

@@ -20,9 +20,9 @@ std::unique_ptr<SamplerObject> make(std::shared_ptr<Constraint> constraint, Samp
 }
 
 // At the start of a sequence, with the seed of `self` or another one.
-std::unique_ptr<SamplerObject> restarted(SamplerObject& self, std::optional<std::uint64_t> seed) {
+std::unique_ptr<SamplerObject> restarted(SamplerObject& self, const std::optional<Integer>& seed) {
   SamplerParams params = self.use().params();
-  params.seed = seed.value_or(self.sampler.seed());
+  params.seed = seed ? seed->in_range<std::uint64_t>("seed") : self.sampler.seed();
   return std::make_unique<SamplerObject>(self.constraint, Sampler(self.constraint, std::move(params)));
 }
 
@@ -116,21 +116,23 @@ void register_sampler(py::module_& module) {
                             "The order is the contract: grammar mask; forbidden tokens; repetition, frequency and\n"
                             "presence penalties; temperature; top-k; top-p; min-p; normalise and draw.\n"
                             "For one thread at a time (RuntimeError otherwise); clones are independent.")
-      .def(py::init([](std::shared_ptr<Constraint> constraint, float temperature, std::int32_t top_k, float top_p,
+      .def(py::init([](std::shared_ptr<Constraint> constraint, float temperature, const Integer& top_k, float top_p,
                        float min_p, float repeat_penalty, float frequency_penalty, float presence_penalty,
-                       std::int32_t penalty_last_n, std::vector<TokenId> forbidden_tokens,
-                       std::optional<std::uint64_t> seed, bool forced_tokens) {
+                       const Integer& penalty_last_n, const std::vector<Integer>& forbidden_tokens,
+                       const std::optional<Integer>& seed, bool forced_tokens) {
              SamplerParams params;
              params.temperature = temperature;
-             params.top_k = top_k;
+             params.top_k = top_k.in_range<std::int32_t>("top_k");
              params.top_p = top_p;
              params.min_p = min_p;
              params.repeat_penalty = repeat_penalty;
              params.frequency_penalty = frequency_penalty;
              params.presence_penalty = presence_penalty;
-             params.penalty_last_n = penalty_last_n;
-             params.forbidden_tokens = std::move(forbidden_tokens);
-             params.seed = seed;
+             params.penalty_last_n = penalty_last_n.in_range<std::int32_t>("penalty_last_n");
+             for (const Integer& token : forbidden_tokens) {
+               params.forbidden_tokens.push_back(token.in_range<TokenId>("forbidden_tokens"));
+             }
+             if (seed) params.seed = seed->in_range<std::uint64_t>("seed");
              params.forced_tokens = forced_tokens;
              return make(std::move(constraint), std::move(params));
            }),
@@ -184,8 +186,11 @@ void register_sampler(py::module_& module) {
           "Why the last sample() found no token: '' when it did, 'finished', 'nothing_allowed',\n"
           "'all_forbidden' or 'no_candidate_allowed'.")
       .def(
-          "rollback", [](SamplerObject& self, std::size_t tokens) { self.use().rollback(tokens); }, "tokens"_a,
-          "Undoes the last accepted tokens; IndexError when there are fewer.")
+          "rollback",
+          [](SamplerObject& self, const Integer& tokens) {
+            self.use().rollback(tokens.at_most<std::size_t>("tokens"));
+          },
+          "tokens"_a, "Undoes the last accepted tokens; IndexError when there are fewer.")
       .def(
           "commit_bytes",
           [](SamplerObject& self, py::handle data) { self.use().matcher().commit_bytes(text_view(data)); }, "data"_a,

@@ -19,32 +19,31 @@ namespace glr::bindings {
 
 namespace {
 
-constexpr std::int64_t kLargestId = 1 << 24;  // far beyond any model; a larger one is a mistake, not a vocabulary
+constexpr TokenId kLargestId = 1 << 24;  // far beyond any model; a larger one is a mistake, not a vocabulary
 
-using Names = std::map<std::int64_t, std::string>;
+using Names = std::map<Integer, std::string>;
 
-Token& place(std::vector<Token>& tokens, std::int64_t id) {
-  if (id < 0 || id > kLargestId) throw py::value_error("token id " + std::to_string(id) + " is out of range");
-  const auto index = static_cast<std::size_t>(id);
+Token& place(std::vector<Token>& tokens, const char* argument, const Integer& id) {
+  const auto index = static_cast<std::size_t>(id.in_range<TokenId>(argument, 0, kLargestId));
   if (index >= tokens.size()) tokens.resize(index + 1);
   return tokens[index];
 }
 
-std::shared_ptr<Vocabulary> make(const py::sequence& token_bytes, const std::vector<std::int64_t>& end_tokens,
+std::shared_ptr<Vocabulary> make(const py::sequence& token_bytes, const std::vector<Integer>& end_tokens,
                                  const Names& special_tokens, const Names& named_tokens,
                                  const std::optional<PythonTokenizer>& tokenizer) {
   std::vector<Token> tokens;
   tokens.reserve(token_bytes.size());
   for (const py::handle bytes : token_bytes) tokens.emplace_back().bytes = text_view(bytes);
-  for (const auto& [id, name] : named_tokens) place(tokens, id).name = name;
+  for (const auto& [id, name] : named_tokens) place(tokens, "named_tokens", id).name = name;
   for (const auto& [id, name] : special_tokens) {
-    Token& token = place(tokens, id);
+    Token& token = place(tokens, "special_tokens", id);
     token.bytes.clear();
     token.name = name;
     token.control = true;
   }
-  for (const std::int64_t id : end_tokens) {
-    Token& token = place(tokens, id);
+  for (const Integer& id : end_tokens) {
+    Token& token = place(tokens, "end_tokens", id);
     token.bytes.clear();
     token.control = token.end_of_generation = true;
   }
@@ -78,8 +77,8 @@ void register_vocabulary(py::module_& module) {
   py::class_<Vocabulary, std::shared_ptr<Vocabulary>>(module, "Vocabulary",
                                                       "The bytes and kinds of a model's tokens.\n\n"
                                                       "Immutable, and shared by any number of threads and grammars.")
-      .def(py::init(&make), "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
-           "named_tokens"_a = Names(), "tokenizer"_a = py::none(),
+      .def(py::init(&make), "tokens"_a, "end_tokens"_a = py::tuple(), "special_tokens"_a = py::dict(),
+           "named_tokens"_a = py::dict(), "tokenizer"_a = py::none(),
            "tokens: the bytes each token adds to the text, by id.\n"
            "end_tokens: ids that end the generation; allowed exactly when the text is a whole sentence.\n"
            "special_tokens: names of control tokens, which no bytes reach, only a token literal of that name.\n"
@@ -88,10 +87,10 @@ void register_vocabulary(py::module_& module) {
            "Ids beyond the tokens given extend the vocabulary. ValueError for an id that is out of range.")
       .def_static(
           "from_tokens",
-          [](const py::sequence& tokens, const std::vector<std::int64_t>& end_tokens, const Names& special_tokens) {
+          [](const py::sequence& tokens, const std::vector<Integer>& end_tokens, const Names& special_tokens) {
             return make(tokens, end_tokens, special_tokens, {}, std::nullopt);
           },
-          "tokens"_a, "end_tokens"_a = std::vector<std::int64_t>(), "special_tokens"_a = Names(),
+          "tokens"_a, "end_tokens"_a = py::tuple(), "special_tokens"_a = py::dict(),
           "A vocabulary from token bytes; see the constructor.")
       .def_static(
           "from_gguf", [](const py::object& path) { return read("glrsampler.gguf", path); }, "path"_a,
@@ -113,6 +112,10 @@ void register_vocabulary(py::module_& module) {
       .def(
           "find", [](const Vocabulary& self, std::string_view text) { return self.find(text); }, "text"_a,
           "The token that a literal such as <think> names, or None.")
+      .def(
+          "beginning_with",
+          [](const Vocabulary& self, py::handle text) { return self.beginning_with(text_view(text)); }, "text"_a,
+          "The text tokens whose bytes begin with `text`, that of exactly these bytes first.")
       .def_property_readonly("end_tokens",
                              [](const Vocabulary& self) {
                                const auto ids = self.end_tokens();
@@ -124,8 +127,7 @@ void register_vocabulary(py::module_& module) {
       .def(
           "warm",
           [](std::shared_ptr<Vocabulary> self, const std::optional<std::filesystem::path>& folder) {
-            const std::string path = folder ? folder->string() : "";
-            with_file(path, [&] { warm(self, path); });
+            with_files([&] { warm(self, folder ? folder->string() : ""); });
           },
           "folder"_a = py::none(),
           "Computes ahead what most grammars have in common: JSON strings, numbers, white space.\n\n"

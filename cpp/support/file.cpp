@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -14,7 +15,7 @@ namespace glr {
 namespace {
 
 [[noreturn]] void fail(int error, const std::string& path) {
-  throw std::system_error(error, std::generic_category(), path);
+  throw std::filesystem::filesystem_error("file", path, std::error_code(error, std::generic_category()));
 }
 
 class Descriptor {

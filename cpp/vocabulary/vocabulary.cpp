@@ -9,7 +9,21 @@
 namespace glr {
 
 namespace {
+
 constexpr std::size_t kLongestToken = 0xFFFF;  // bytes; a depth in the trie is 16 bits
+
+// The node that `text` leads to: 0, the root, for an empty one.
+std::optional<std::uint32_t> node_of(const TokenTrie& trie, std::string_view text) {
+  std::uint32_t node = 0;
+  for (const char c : text) {
+    std::uint32_t child = node + 1;
+    while (child < trie[node].end && trie[child].byte != static_cast<std::uint8_t>(c)) child = trie[child].end;
+    if (child >= trie[node].end) return std::nullopt;
+    node = child;
+  }
+  return node;
+}
+
 }  // namespace
 
 Vocabulary::Vocabulary(std::vector<Token> tokens, Tokenizer tokenizer)
@@ -37,17 +51,17 @@ Vocabulary::~Vocabulary() = default;
 
 std::optional<TokenId> Vocabulary::find(std::string_view text) const {
   if (const auto it = by_name_.find(text); it != by_name_.end()) return it->second;
-  // A text token with these bytes: down the trie.
-  const TokenTrie& trie = *trie_;
-  std::uint32_t node = 0;
-  for (char c : text) {
-    std::uint32_t child = node + 1;
-    while (child < trie[node].end && trie[child].byte != static_cast<std::uint8_t>(c)) child = trie[child].end;
-    if (child >= trie[node].end) return std::nullopt;
-    node = child;
+  const std::optional<std::uint32_t> node = node_of(*trie_, text);
+  if (!node || *node == 0 || (*trie_)[*node].ordinal == (*trie_)[*node + 1].ordinal) return std::nullopt;
+  return trie_->id((*trie_)[*node].ordinal);
+}
+
+std::vector<TokenId> Vocabulary::beginning_with(std::string_view text) const {
+  std::vector<TokenId> out;
+  if (const std::optional<std::uint32_t> node = node_of(*trie_, text)) {
+    for (std::uint32_t i = (*trie_)[*node].ordinal; i < (*trie_)[*node].ordinal_end; ++i) out.push_back(trie_->id(i));
   }
-  if (node == 0 || trie[node].ordinal == trie[node + 1].ordinal) return std::nullopt;
-  return trie.id(trie[node].ordinal);
+  return out;
 }
 
 }  // namespace glr

@@ -142,6 +142,17 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path: Path) -> None:
         bytewise().warm(tmp_path / "file" / "folder")
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """The folder is there; it is the file in it that the system refuses."""
+    bytewise().warm(tmp_path / "a")
+    [file] = (tmp_path / "a").iterdir()
+    in_the_way = tmp_path / "b" / file.name
+    in_the_way.mkdir(parents=True)
+    with pytest.raises(IsADirectoryError) as error:
+        bytewise().warm(tmp_path / "b")
+    assert error.value.filename == str(in_the_way)
+
+
 def test_warming_without_a_folder_writes_nothing_and_changes_no_mask() -> None:
     grammar = glr.Grammar.from_json_schema({"type": "object"})
     warmed = bytewise()

@@ -42,6 +42,13 @@ def test_from_tokens() -> None:
     assert vocabulary.find("a") == 0
     assert vocabulary.find("b") is None
     assert vocabulary.longest_token == 1
+    assert [vocabulary.beginning_with(text) for text in (b"", b"a", b"ab", b"\xff", "</s>")] == [
+        [0, 1],
+        [0],
+        [],
+        [1],
+        [],
+    ]
     assert len(vocabulary.fingerprint) == 64
 
 
@@ -71,10 +78,19 @@ def test_fingerprints_tell_vocabularies_apart() -> None:
     assert make([b"a", b"b"]).fingerprint == different[0].fingerprint
 
 
-@pytest.mark.parametrize("token", [-1, 1 << 25, 1 << 40])
-def test_absurd_ids_are_refused(token: int) -> None:
-    with pytest.raises(ValueError, match="out of range"):
-        glr.Vocabulary.from_tokens([b"a"], end_tokens=[token])
+def test_tokens_that_begin_alike() -> None:
+    vocabulary = glr.Vocabulary.from_tokens([b"abc", b"b", b"ab", b"a", b"ab", b"abd"], [1])
+    assert vocabulary.beginning_with(b"ab") == [2, 4, 0, 5]
+
+
+@pytest.mark.parametrize(
+    "token", [-1, 1 << 25, 1 << 40, -(1 << 70), 10**5000], ids=["-1", "2^25", "2^40", "-2^70", "10^5000"]
+)
+@pytest.mark.parametrize("argument", ["end_tokens", "special_tokens", "named_tokens"])
+def test_absurd_ids_are_refused(argument: str, token: int) -> None:
+    shown = "a number too long to show" if token > 1 << 100 else str(token)
+    with pytest.raises(ValueError, match=f"{argument}: {shown} is not between 0 and 16777216"):
+        glr.Vocabulary([b"a"], **{argument: [token] if argument == "end_tokens" else {token: "x"}})  # type: ignore[arg-type]  # one of three
 
 
 def test_wrong_types_are_refused() -> None:

@@ -31,7 +31,7 @@ class Constraint {
                                                    const Limits& limits = {});
   // What save() wrote, for the vocabulary that it was made for. Nothing is walked again that was saved. Throws
   // IncompatibleArtifact for a file that is damaged, of another version or of another vocabulary, and
-  // std::system_error for one that cannot be read. Load only files that you would take a grammar from.
+  // std::filesystem::filesystem_error for one that cannot be read. Load only files that you would take a grammar from.
   static std::shared_ptr<const Constraint> load(const std::string& path, std::shared_ptr<const Vocabulary> vocabulary);
   ~Constraint();
   Constraint(const Constraint&) = delete;
@@ -42,7 +42,7 @@ class Constraint {
   ConstraintStats stats() const;
 
   // Writes the grammar and what has been computed of the masks: everything, after an eager compile. The file appears
-  // whole or not at all. Throws std::system_error.
+  // whole or not at all. Throws std::filesystem::filesystem_error.
   void save(const std::string& path) const;
 
   struct Impl;
@@ -58,7 +58,8 @@ class Constraint {
 // Computes ahead what most grammars have in common (JSON strings, numbers, white space), so that the first masks of the
 // constraints compiled after it find it. With a folder it is kept there, in a file named by this version and the
 // vocabulary, and read from it the next time: a folder that only its user can write to, since a hostile file there
-// could change masks. Before the first constraint of the vocabulary, or nothing is read. Throws std::system_error.
+// could change masks. Before the first constraint of the vocabulary, or nothing is read. Throws
+// std::filesystem::filesystem_error.
 void warm(const std::shared_ptr<const Vocabulary>& vocabulary, const std::string& folder = "");
 
 // Whether `text` as a whole is a sentence of the grammar; no vocabulary needed.

@@ -49,6 +49,9 @@ class Vocabulary {
   // The token a literal such as `<think>` names: a named token, else a text token with these bytes.
   std::optional<TokenId> find(std::string_view text) const;
 
+  // The text tokens whose bytes begin with `text`, in the order of their bytes.
+  std::vector<TokenId> beginning_with(std::string_view text) const;
+
   // Whether any text token holds this byte: a text with another one cannot be written.
   bool has_byte(std::uint8_t byte) const { return bytes_[byte]; }
 

@@ -115,11 +115,11 @@ class Broker:
     def execute(
         self, text: str | bytes, request: str, *, complete: bool = True, chat_format: ChatFormat = JSON
     ) -> Outcome:
-        """Executes the call that is the whole of `text`, or says why not; never raises for what the text holds.
+        """Executes the call that is the whole of `text`, or says why not; never raises for what text or request are.
 
         `complete`: the text ended as its grammar says; False for what a limit or a cancellation cut off.
         """
-        progress = _Progress(request)
+        progress = _Progress(request if isinstance(request, str) else "")  # which no request has
         try:
             result = self._decide(text, complete, chat_format, progress)
         except Refusal as refusal:
@@ -157,6 +157,8 @@ class Broker:
             return allowed
 
     def _read(self, text: str | bytes, chat_format: ChatFormat) -> Call:
+        if not isinstance(text, (str, bytes)):
+            raise Refusal(Reason.CALL_MALFORMED, f"the text of the call is no text, but {type(text).__name__}")
         # A character has at least one byte: the cheap test first.
         if len(text) > self._max_call_bytes:
             raise Refusal(Reason.CALL_TOO_LARGE)

@@ -148,6 +148,24 @@ def test_requests(broker: Callable[..., Broker], ran: list[Any]) -> None:
     assert len(ran) == 1
 
 
+@pytest.mark.parametrize("text", [None, 3, [LOOKUP], bytearray(LOOKUP.encode()), {"name": "lookup"}])
+def test_a_call_that_is_no_text(broker: Callable[..., Broker], ran: list[Any], text: Any) -> None:
+    made = broker()
+    request = made.issue()
+    outcome = made.execute(text, request)
+    assert outcome.reason is Reason.CALL_MALFORMED
+    assert type(text).__name__ in outcome.error
+    assert made.execute(LOOKUP, request).reason is Reason.REPLAYED_REQUEST
+    assert ran == []
+
+
+@pytest.mark.parametrize("request_id", [None, 3, ["a"], {}, b"x", ""])
+def test_a_request_that_is_none(broker: Callable[..., Broker], ran: list[Any], request_id: Any) -> None:
+    outcome = broker().execute(LOOKUP, request_id)
+    assert (outcome.reason, outcome.request, outcome.evidence["request"]) == (Reason.UNKNOWN_REQUEST, "", "")
+    assert ran == []
+
+
 def test_a_request_of_one_tool_is_good_for_that_tool(broker: Callable[..., Broker], ran: list[Any]) -> None:
     made = broker(lambda _: True)
     assert made.execute(LOOKUP, made.issue(["transfer"])).reason is Reason.TOOL_NOT_ALLOWED
