@@ -5,12 +5,14 @@
 
 #include "bindings.hpp"
 #include "llama/adapter.hpp"
+#include "llama/interruption.hpp"
 
 namespace glr::bindings {
 
 namespace {
 
 using llama::ChainSampler;
+using llama::Interruption;
 using llama::Role;
 using llama::Status;
 
@@ -47,6 +49,18 @@ std::unique_ptr<ChainSampler> make(SamplerObject& sampler, std::string_view role
   return std::make_unique<ChainSampler>(functions, sampler.use().clone(), role_of(role));
 }
 
+std::unique_ptr<Interruption> ask_meanwhile(py::function ask, std::uintptr_t earlier, std::uintptr_t earlier_data) {
+  // llama.cpp computes without the GIL.
+  auto answer = [ask = std::move(ask)] {
+    const py::gil_scoped_acquire acquire;
+    const int truth = PyObject_IsTrue(ask().ptr());
+    if (truth < 0) throw py::error_already_set();
+    return truth != 0;
+  };
+  return std::make_unique<Interruption>(std::move(answer), reinterpret_cast<llama::AbortCallback>(earlier),
+                                        reinterpret_cast<void*>(earlier_data));
+}
+
 py::dict layout() {
   using llama::SamplerInterface, llama::TokenData, llama::TokenDataArray;
   py::dict out;
@@ -70,6 +84,17 @@ void register_llama(py::module_& module) {
   using namespace py::literals;
   module.def("llama_layout", &layout,
              "Of each mirrored struct of llama.h its size and the offsets of its fields, in their order.");
+  py::class_<Interruption>(module, "Interruption",
+                           "Asks a callable, about every 10 ms while llama.cpp computes, whether to stop.\n\n"
+                           "earlier, earlier_data: addresses of the abort callback that it takes the place of; 0 for\n"
+                           "none.")
+      .def(py::init(&ask_meanwhile), "ask"_a, "earlier"_a, "earlier_data"_a)
+      .def_property_readonly(
+          "callback", [](const Interruption&) { return reinterpret_cast<std::uintptr_t>(&Interruption::callback); },
+          "The address that llama_set_abort_callback takes.")
+      .def_property_readonly(
+          "data", [](const Interruption& self) { return address(&self); }, "Its argument.")
+      .def("stopped", &Interruption::stopped, "Did the callable say so? What it raised is raised here.");
   py::class_<ChainSampler>(module, "ChainSampler",
                            "A copy of a sampler as a llama_sampler.\n\n"
                            "role: 'full', the whole pipeline, or 'grammar', which shrinks the candidates and leaves\n"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import operator
 import re
+import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ._core import Sampler, Vocabulary
+from . import _abi
+from ._core import Interruption, Sampler, Vocabulary
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -22,6 +26,29 @@ if TYPE_CHECKING:
 _CONTEXT_BYTES = 64
 
 Tokenizer = Callable[[bytes], list[int]]
+Ask = Callable[[], object]
+
+
+class BatchRefused(RuntimeError):
+    """llama.cpp has not evaluated a batch. What it had read before stands."""
+
+
+@contextlib.contextmanager
+def exclusive(llm: llama_cpp.Llama) -> Iterator[None]:
+    """Held from before the model reads until its logits were looked at.
+
+    llama.cpp computes without the GIL and looks after nothing: a second thread in between, or a callable that is asked
+    meanwhile and has the model read, would end the process. RuntimeError instead. BatchRefused by a closed model.
+    """
+    if not llm._ctx.ctx:
+        raise BatchRefused("the model is closed")
+    lock = llm.__dict__.setdefault("_glrsampler_reading", threading.Lock())
+    if not lock.acquire(blocking=False):
+        raise RuntimeError("the model is reading for somebody else: one thread at a time, in turn")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 # UTF-8 in form, beyond U+10FFFF in value. llama.cpp's tokenizer throws at it, through C, which ends the process.
@@ -70,7 +97,8 @@ class Decoding:
     another generation has thrown out of the cache is read again apart from what is new.
     """
 
-    def __init__(self, llm: llama_cpp.Llama, sampler: Sampler, tokens: Sequence[int]) -> None:
+    def __init__(self, llm: llama_cpp.Llama, sampler: Sampler, tokens: Sequence[int], more: int = 0) -> None:
+        """`more` tokens are certain to follow."""
         self.llm = llm
         self.sampler = sampler
         self.vocabulary = sampler.constraint.vocabulary
@@ -79,10 +107,14 @@ class Decoding:
         if len(self.vocabulary) > self.width:
             raise ValueError(f"the sampler's vocabulary has {len(self.vocabulary)} tokens, the model {self.width}")
         self.context = len(llm.input_ids)  # n_ctx() may be more, rounded up
-        if len(tokens) >= self.context:
-            raise ValueError(f"the prompt has {len(tokens)} tokens, the context {self.context}")
+        if len(tokens) + more >= self.context:
+            raise ValueError(f"the prompt has {len(tokens) + more} tokens, the context {self.context}")
         self.sequence = np.empty(self.context, dtype=np.intc)
-        self.sequence[: len(tokens)] = tokens
+        ids = [operator.index(token) for token in tokens]
+        for token in (min(ids, default=0), max(ids, default=0)):
+            if not 0 <= token < self.width:
+                raise ValueError(f"prompt: {token} is no token of the model, which has {self.width}")
+        self.sequence[: len(ids)] = ids
         self.length = len(tokens)
         self._read: int | None = None  # how long the sequence was at the last choice
         self._tokenize = tokenizer_of(llm)
@@ -123,8 +155,11 @@ class Decoding:
         self.length -= count
         self._read = min(self._read or 0, self.length) or None
 
-    def evaluate(self, ask: Callable[[], bool] = lambda: False) -> bool:
-        """Has the model read the sequence; False when `ask`, called before each batch, said True."""
+    def evaluate(self, ask: Ask = lambda: False) -> bool:
+        """Has the model read the sequence; False when `ask` said so, before a batch or while one was computed.
+
+        For a holder of `exclusive`. BatchRefused when llama.cpp refuses; what `ask` raises comes through.
+        """
         old = self.length - 1 if self._read is None else min(self._read, self.length - 1)
         at = cut_back(self.llm, self.sequence[:old])
         while at < self.length:
@@ -132,8 +167,10 @@ class Decoding:
                 return False
             end = min(at + self.llm.n_batch, old if at < old else self.length)
             started = time.perf_counter()
-            self.llm.eval(self.sequence[at:end].tolist())
+            done = _read(self.llm, self.sequence[at:end].tolist(), ask)
             self.model_ms += (time.perf_counter() - started) * 1e3
+            if not done:
+                return False
             at = end
         self._read = self.length
         return True
@@ -152,6 +189,31 @@ class Decoding:
     def choose(self) -> int:
         """Samples from the logits; negative at a dead end."""
         return self.sampler.sample_at(self.logits_address(), self.width)
+
+
+def _read(llm: llama_cpp.Llama, batch: list[int], ask: Ask) -> bool:
+    """Has the model read a batch; False when `ask` said so meanwhile."""
+    lib, context, made_with = _abi.llama_cpp(), llm._ctx.ctx, llm.context_params
+    earlier = ctypes.cast(made_with.abort_callback, ctypes.c_void_p).value or 0
+    check = Interruption(ask, earlier, made_with.abort_callback_data or 0)
+    lib.llama_set_abort_callback(context, lib.ggml_abort_callback(check.callback), check.data)
+    refused: RuntimeError | None = None
+    whole = False
+    try:
+        llm.eval(batch)
+        whole = True
+    except RuntimeError as error:
+        refused = error
+    finally:
+        lib.llama_set_abort_callback(context, made_with.abort_callback, made_with.abort_callback_data)
+        # Parts of the batch may have been read. A model that cannot forget them alone forgets everything.
+        if not whole and not llm._ctx.kv_cache_seq_rm(-1, llm.n_tokens, -1):
+            llm.reset()
+    if check.stopped():
+        return False
+    if refused is not None:
+        raise BatchRefused(str(refused)) from refused
+    return True
 
 
 def cut_back(llm: llama_cpp.Llama, sequence: npt.NDArray[np.intc]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from ._core import Grammar, Sampler, Utf8Buffer
-from .decoding import Decoding, readable
+from .decoding import BatchRefused, Decoding, exclusive, readable
 from .errors import Error
 from .evidence import llama_cpp_version, model_identity
 from .prefix import Seam, place_prefix
@@ -132,12 +132,13 @@ def stream(
         prompt: text, or tokens as they are. Texts get the model's beginning-of-sentence token.
         max_tokens: at most so many, None for as many as the context holds. Forced tokens count.
         stop: texts that end the generation; they are left out of it.
-        cancel: asked between two tokens and between two batches of the prompt.
+        cancel: asked between two tokens, between two batches of the prompt, and about every 10 ms while a batch is
+            computed (on the CPU: llama.cpp has no such question on other backends).
         prefix: text that stands already, such as the beginning of an assistant's turn. The model reads it after the
             prompt, the constraint goes on from it, the events do not repeat it. RejectedToken (`.offset`) when the
             grammar refuses it, ValueError when it is not whole UTF-8.
-        heal: may the prefix's last token be chosen again, where a longer token can cover it and what follows? It
-            is then the first of the tokens; the text stays as it is.
+        heal: may the prefix's last tokens be chosen again, where a longer one can cover them and what follows? They
+            are then the first of the tokens; the text stays as it is. Those inside the prefix do not count.
     """
     return _Run(llm, prompt, sampler.restarted(), max_tokens, stop, cancel, prefix, heal).events()
 
@@ -156,19 +157,20 @@ class _Run:
         prefix: str | bytes,
         heal: bool,
     ) -> None:
+        if not llm._ctx.ctx:
+            raise Error("the model is closed")
         tokens = _prompt_tokens(llm, prompt)
         self.prefix = prefix.encode() if isinstance(prefix, str) else prefix
         self.seam = Seam()
         if self.prefix:
             self.seam = place_prefix(llm, sampler, tokens, self.prefix, heal and max_tokens != 0)
             tokens = [*tokens, *self.seam.tokens]
-        self.decoding = Decoding(llm, sampler, tokens)
+        self.decoding = Decoding(llm, sampler, tokens, len(self.seam.standing))
         self.sampler = sampler
         self.vocabulary = sampler.constraint.vocabulary
         self.prompt_length = len(tokens)
-        self.budget, self.budget_reason = _budget(self.decoding.room, max_tokens)
-        self.text = _Text([stop] if isinstance(stop, str) else list(stop))
-        self.skip = len(self.seam.given)  # bytes of the first tokens that stand in the prefix already
+        self.budget, self.budget_reason = _budget(self.decoding.room - len(self.seam.standing), max_tokens)
+        self.text = _Text(_stop_strings(stop))
         self.ask = as_callable(cancel)
         self.count = 0
         self.reason: Reason | None = None
@@ -190,7 +192,9 @@ class _Run:
         tokens = self.decoding.forced(self.seam.given)
         if sum(len(self.vocabulary.token_bytes(token)) for token in tokens) < len(self.seam.given):
             return
-        for token in tokens[: self.budget - self.count]:
+        for token in tokens:
+            if self.count >= self.budget:
+                return
             if self.ask():
                 self.reason = Reason.CANCELLED
                 return
@@ -199,15 +203,19 @@ class _Run:
                 return
 
     def _sampled(self) -> Iterator[Event]:
+        if self.seam.standing and not self.seam.standing[0].longer:
+            yield self._event(self.seam.standing[0].token, 0, forced=True)
+            return
         try:
-            if not self.decoding.evaluate(self.ask):
-                self.reason = Reason.CANCELLED
-                return
-        except RuntimeError:
+            with exclusive(self.decoding.llm):
+                if not self.decoding.evaluate(self.ask):
+                    self.reason = Reason.CANCELLED
+                    return
+                allowed = self.sampler.allowed_count
+                token = self._heal() if self.seam.standing else self.decoding.choose()
+        except BatchRefused:
             self.reason = Reason.MODEL
             return
-        allowed = self.sampler.allowed_count
-        token = self._heal() if self.seam.given else self.decoding.choose()
         if token < 0:
             self.reason = Reason[(self.sampler.dead_end or Reason.NOTHING_ALLOWED).upper()]
         elif token in self.decoding.ends:
@@ -217,26 +225,30 @@ class _Run:
             yield self._event(token, allowed, forced=False)
 
     def _heal(self) -> int:
-        """Chooses among the tokens that begin with the prefix's last one."""
-        logits = self.decoding.logits().copy()
-        logits[np.setdiff1d(np.arange(len(logits)), self.seam.candidates)] = -np.inf
+        """Chooses between the token that stands and the longer ones."""
+        standing = self.seam.standing[0]
+        choices = [standing.token, *standing.longer]
+        logits = np.full(self.decoding.width, -np.inf, dtype=np.float32)
+        logits[choices] = self.decoding.logits()[choices]
         return self.sampler.sample(logits)
 
     def _event(self, token: int, allowed: int, *, forced: bool) -> Event:
         self.decoding.append(token)
-        self.count += 1
-        data = self.vocabulary.token_bytes(token)
-        skipped = min(self.skip, len(data))
-        self.skip -= skipped
-        self.seam.given = self.seam.given[skipped:]
-        piece = self.text.take(data[skipped:])
+        inside = bool(self.seam.given)
+        added = self.seam.take(token, self.vocabulary.token_bytes(token))
+        if added or not inside:
+            self.count += 1
+        piece = self.text.take(added)
         if self.text.stopped:
             self.reason = Reason.STOP_STRING
-        return Event(piece, (token,), self.sampler.accepting, allowed, forced)
+        return Event(piece, (token,), self._complete(), allowed, forced)
+
+    def _complete(self) -> bool:
+        return self.seam.accepting if self.seam.given else self.sampler.accepting
 
     def _last_event(self, reason: Reason, started: float) -> Event:
         rest = self.text.rest()
-        complete = self.sampler.accepting
+        complete = self._complete()
         if reason is Reason.STOP_STRING:
             complete = self.sampler.constraint.grammar.matches(self.prefix + self.text.written.encode())
         status: Status = "complete" if reason is Reason.STOP_STRING and complete else reason.status
@@ -306,11 +318,21 @@ def _validated(grammar: Grammar, text: str) -> tuple[tuple[Violation, ...] | Non
 
 
 def _budget(room: int, max_tokens: int | None) -> tuple[int, Reason]:
+    if max_tokens is not None and not hasattr(max_tokens, "__index__"):
+        raise TypeError(f"max_tokens: expected an int or None, not {type(max_tokens).__name__}")
     if max_tokens is not None and max_tokens < 0:
-        raise ValueError("max_tokens is negative")
+        raise ValueError(f"max_tokens: {max_tokens} is not at least 0")
     if max_tokens is None or max_tokens > room:
         return room, Reason.CONTEXT_FULL
     return max_tokens, Reason.MAX_TOKENS
+
+
+def _stop_strings(stop: str | Sequence[str]) -> list[str]:
+    stops: list[str] = [stop] if isinstance(stop, str) else list(stop)
+    for each in stops:
+        if not isinstance(each, str):
+            raise TypeError(f"stop: expected str, not {type(each).__name__}")
+    return stops
 
 
 def as_callable(cancel: Cancel | None) -> Callable[[], bool]:

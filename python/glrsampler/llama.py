@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from . import _abi
 from ._core import ChainSampler, Grammar, Sampler, Vocabulary
-from .decoding import Decoding, cut_back
+from .decoding import Decoding, cut_back, exclusive
 from .errors import Error
 from .response_format import response_grammar
 
@@ -130,15 +130,18 @@ class Llama(llama_cpp.Llama):
                 for token in waiting:
                     decoding.append(token)
                 if waiting and self._logits_all:
-                    decoding.evaluate()  # logprobs look at the rows of all
+                    with exclusive(self):
+                        decoding.evaluate()  # logprobs look at the rows of all
             if not waiting:
                 if decoding.room == 0:
                     return
                 token = -1
                 if not decoding.only_end_allowed():
-                    decoding.evaluate()
-                    scores = decoding.logits()
-                    token = decoding.choose() if processors is None else self._choose(decoding, processors, scores)
+                    with exclusive(self):
+                        decoding.evaluate()
+                        token = decoding.choose() if processors is None else self._choose(decoding, processors)
+                        if criteria is not None:
+                            scores = decoding.logits().copy()  # looked at when others have read on
                 # A dead end, too, can only be told by the end.
                 waiting = [token if token >= 0 else (decoding.ends or [self.token_eos()])[0]]
                 ended = waiting[0] in decoding.ends or token < 0
@@ -154,8 +157,8 @@ class Llama(llama_cpp.Llama):
                 for token in sent:
                     decoding.append(token)
 
-    def _choose(self, decoding: Decoding, processors: Any, scores: npt.NDArray[np.float32]) -> int:
-        changed = scores.copy()
+    def _choose(self, decoding: Decoding, processors: Any) -> int:
+        changed = decoding.logits().copy()
         for processor in processors:
             changed = processor(decoding.read, changed)
         return decoding.sampler.sample(changed)
@@ -194,15 +197,16 @@ class Llama(llama_cpp.Llama):
             while True:
                 if chain is not None:
                     self._sampler = chain
-                shared = cut_back(self, read)
-                if shared < len(read):
-                    self.eval(read[shared:].tolist())
-                try:
-                    token = source.send(sent)
-                except StopIteration:
-                    return
-                grammar.check()
-                chain, read = self._sampler, self._input_ids.copy()
+                with exclusive(self):
+                    shared = cut_back(self, read)
+                    if shared < len(read):
+                        self.eval(read[shared:].tolist())
+                    try:
+                        token = source.send(sent)
+                    except StopIteration:
+                        return
+                    grammar.check()
+                    chain, read = self._sampler, self._input_ids.copy()
                 sent = yield token
 
 

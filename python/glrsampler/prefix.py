@@ -1,19 +1,35 @@
-"""Going on from text that stands already: its tokens, and whether the last of them may be chosen again."""
+"""Going on from text that stands already: its tokens, and which of the last of them may give way to a longer one.
+
+A tokenizer that sees the prefix alone may cut its end where it would not have, had it seen what follows: " indivi" is
+two tokens and " individual" is one. A model that reads the first cut finds a text that it was not trained on. So the
+last tokens of the prefix are taken back as far as a token of the vocabulary can cover the rest of the prefix and more,
+as the grammar allows. From there the model chooses at each of them between the one that stands and the longer ones;
+other cuts of the prefix are not offered, a model makes much of their first token (" in") without regard to what must
+come after it. The tokens taken back are fewer than the bytes of the longest token.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from ._core import Sampler, Vocabulary
+from ._core import Matcher, Sampler, Vocabulary
 from .decoding import Tokenizer, text_before, tokenizer_of
 
 if TYPE_CHECKING:
     import llama_cpp
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A token of the prefix that may give way."""
+
+    token: int
+    #: Tokens that cover it, the rest of the prefix, and more; as the grammar allows and none of them forbidden.
+    longer: list[int]
 
 
 @dataclass(slots=True)
@@ -22,15 +38,26 @@ class Seam:
 
     #: Of the prefix, those that stay.
     tokens: list[int] = field(default_factory=list)
-    #: The end of the prefix when its token is to be chosen again: the sampler has not taken it in.
+    #: Those after them. The sampler has not taken them in.
+    standing: list[Standing] = field(default_factory=list)
+    #: Their bytes.
     given: bytes = b""
-    #: The tokens that begin with `given`.
-    candidates: list[int] = field(default_factory=list)
+    #: The prefix is a whole sentence.
+    accepting: bool = False
+    #: Tokens were taken back.
     healed: bool = False
+
+    def take(self, token: int, data: bytes) -> bytes:
+        """A token, with its bytes, is the next one of the text; returns what it adds to the prefix."""
+        stays = bool(self.standing) and self.standing[0].token == token
+        self.standing = self.standing[1:] if stays else []
+        skipped = min(len(self.given), len(data))
+        self.given = self.given[skipped:]
+        return data[skipped:]
 
 
 def place_prefix(llm: llama_cpp.Llama, sampler: Sampler, prompt: Sequence[int], prefix: bytes, heal: bool) -> Seam:
-    """Cuts `prefix` into tokens as they follow `prompt`, and moves `sampler` to its end, or before its last token.
+    """Cuts `prefix` into tokens as they follow `prompt`, and moves `sampler` to its end, or before its last tokens.
 
     RejectedToken with the offset when the grammar refuses it, ValueError when it is not whole UTF-8.
     """
@@ -40,25 +67,37 @@ def place_prefix(llm: llama_cpp.Llama, sampler: Sampler, prompt: Sequence[int], 
         raise ValueError(f"prefix: not whole UTF-8 at byte {error.start}") from None
     matcher = sampler.constraint.matcher()
     matcher.commit_bytes(prefix)
+    accepting = matcher.accepting
     vocabulary = sampler.constraint.vocabulary
     before = text_before(vocabulary, np.array(prompt, dtype=np.intc))
-    seam = Seam(_tokens_after(tokenizer_of(llm), vocabulary, before, prefix))
-    last = vocabulary.token_bytes(seam.tokens[-1]) if seam.tokens[-1] < len(vocabulary) else b""
-    if heal and last and prefix.endswith(last):
-        matcher.reset()
-        matcher.commit_bytes(prefix[: -len(last)])
-        allowed = _beginning_with(vocabulary, last, matcher.allowed_tokens())
-        forbidden = set(sampler.settings["forbidden_tokens"])
-        candidates = [token for token in allowed if token not in forbidden]
-        if any(len(vocabulary.token_bytes(token)) > len(last) for token in candidates):
-            seam.candidates, seam.given, seam.healed = candidates, last, True
-            seam.tokens.pop()
+    seam = Seam(_tokens_after(tokenizer_of(llm), vocabulary, before, prefix), accepting=accepting)
+    if heal:
+        _take_back(seam, vocabulary, matcher, prefix, frozenset(sampler.settings["forbidden_tokens"]))
     sampler.commit_bytes(prefix[: len(prefix) - len(seam.given)])
     return seam
 
 
-def _beginning_with(vocabulary: Vocabulary, text: bytes, tokens: npt.NDArray[np.int32]) -> Iterable[int]:
-    return (token for token in tokens.tolist() if vocabulary.token_bytes(token).startswith(text))
+def _take_back(seam: Seam, vocabulary: Vocabulary, matcher: Matcher, prefix: bytes, forbidden: frozenset[int]) -> None:
+    """Moves tokens from the end of `seam.tokens` to `seam.standing`, from the first that has a longer one."""
+    standing: list[Standing] = []
+    given = b""
+    for token in reversed(seam.tokens):
+        data = vocabulary.token_bytes(token) if token < len(vocabulary) else b""
+        given = data + given
+        if not data or not prefix.endswith(given) or len(given) >= vocabulary.longest_token:
+            break
+        matcher.reset()
+        matcher.commit_bytes(prefix[: len(prefix) - len(given)])
+        longer = [
+            other
+            for other in vocabulary.beginning_with(given)
+            if other not in forbidden and len(vocabulary.token_bytes(other)) > len(given) and matcher.allows(other)
+        ]
+        standing.insert(0, Standing(token, longer))
+        if longer:
+            seam.standing, seam.given = standing.copy(), given
+    del seam.tokens[len(seam.tokens) - len(seam.standing) :]
+    seam.healed = bool(seam.standing)
 
 
 def _tokens_after(tokenize: Tokenizer, vocabulary: Vocabulary, before: bytes, text: bytes) -> list[int]:

@@ -78,7 +78,11 @@ def test_public_headers_include_only_public_headers() -> None:
 def test_bindings_know_public_headers_and_the_adapter() -> None:
     lines = {line for path in sources(ROOT / "bindings") for line in includes(path)}
     assert lines
-    assert {line for line in lines if not line.startswith("glrsampler/")} <= {"bindings.hpp", "llama/adapter.hpp"}
+    assert {line for line in lines if not line.startswith("glrsampler/")} <= {
+        "bindings.hpp",
+        "llama/adapter.hpp",
+        "llama/interruption.hpp",
+    }
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import glrsampler as glr
 import llama_cpp
@@ -67,6 +68,69 @@ def test_healing_samples_among_tokens_that_begin_alike(llm: glr.Llama, vocabular
         first = events[0]
         assert vocabulary.token_bytes(first.tokens[0]).startswith(b" ti")
         assert vocabulary.token_bytes(first.tokens[0]).decode() == " ti" + first.text
+
+
+SENTENCE = r'root ::= "\"" [^"]+ "\""'
+
+
+def test_as_many_tokens_are_taken_back_as_a_longer_one_can_cover(llm: glr.Llama, vocabulary: glr.Vocabulary) -> None:
+    """Three tokens stand for " indivi", one for " individual"."""
+    constraint = glr.Grammar.from_gbnf(SENTENCE).compile(vocabulary)
+    prefix = '"She is an indivi'
+    standing = llm.tokenize(prefix.encode(), add_bos=False)
+    assert [vocabulary.token_bytes(token) for token in standing[-3:]] == [b" ind", b"iv", b"i"]
+    for seed in range(4):
+        result = glr.generate(llm, "Write. ", glr.Sampler(constraint, seed=seed), prefix=prefix, max_tokens=4)
+        written = b"".join(map(vocabulary.token_bytes, result.tokens))
+        assert vocabulary.token_bytes(result.tokens[0]) == b" individual"
+        assert written == b" indivi" + result.text.encode()
+        assert (len(result.tokens), result.evidence["healed"]) == (4, True)
+    stays = glr.generate(llm, "Write. ", glr.Sampler(constraint, seed=1), prefix=prefix, max_tokens=4, heal=False)
+    assert bytes(llm.detokenize(llm._input_ids.tolist())).startswith(b"Write. " + prefix.encode())
+    assert not stays.evidence["healed"]
+
+
+def test_a_longer_token_across_a_sign(llm: glr.Llama, vocabulary: glr.Vocabulary) -> None:
+    sampler = glr.Sampler(glr.Grammar.from_gbnf(SENTENCE).compile(vocabulary), temperature=0.0)
+    for prefix, first in (('"http:', b"://"), ('"http:/', b"://"), ('"https:', b"://")):
+        result = glr.generate(llm, "A link: ", sampler, prefix=prefix, max_tokens=2)
+        assert vocabulary.token_bytes(result.tokens[0]) == first
+        assert (prefix + result.text).split(":")[1].startswith("//")
+
+
+def test_the_whole_cut_is_chosen_again_one_token_at_a_time(llm: glr.Llama, vocabulary: glr.Vocabulary) -> None:
+    """At each of the tokens that stand the model chooses between it and the longer ones: with the weights it gives."""
+    constraint = glr.Grammar.from_gbnf(SENTENCE).compile(vocabulary)
+    cuts = set()
+    for seed in range(30):
+        sampler = glr.Sampler(constraint, seed=seed, temperature=20.0, top_p=1.0, min_p=0.0, top_k=0)
+        result = glr.generate(llm, "Write. ", sampler, prefix='"An indivi', max_tokens=1)
+        pieces = [vocabulary.token_bytes(token) for token in result.tokens]
+        assert b"".join(pieces) == b" indivi" + result.text.encode() + result.pending
+        assert result.text or result.pending
+        cuts.add(len(pieces))
+    assert cuts >= {1, 3}
+
+
+def test_a_full_context_counts_the_tokens_that_were_taken_back(model_path: Path, vocabulary: glr.Vocabulary) -> None:
+    small = glr.Llama(model_path=str(model_path), n_ctx=64, n_threads=1, verbose=False)
+    sampler = glr.Sampler(glr.Grammar.from_gbnf(SENTENCE).compile(vocabulary), seed=1)
+    prefix = '"An indivi'
+    size = len(small.tokenize(prefix.encode(), add_bos=False))
+    for prompt in range(64 - size - 4, 64 - size):
+        result = glr.generate(small, [5] * prompt, sampler, prefix=prefix)
+        assert result.reason == "context_full"
+        assert small.n_tokens <= 64
+    with pytest.raises(ValueError, match="the prompt has 64 tokens, the context 64"):
+        glr.generate(small, [5] * (64 - size), sampler, prefix=prefix)
+
+
+def test_cancelled_at_the_seam(llm: glr.Llama, vocabulary: glr.Vocabulary) -> None:
+    """A prefix that is a sentence is one, whatever of it was taken back."""
+    sampler = glr.Sampler(glr.Grammar.from_gbnf('root ::= "an indivi" "dual"?').compile(vocabulary), seed=1)
+    result = glr.generate(llm, PROMPT, sampler, prefix="an indivi", cancel=lambda: True)
+    assert (result.status, result.text, result.complete, result.evidence["healed"]) == ("cancelled", "", True, True)
+    assert result.tokens == ()
 
 
 def test_max_tokens_of_zero_leaves_the_prefix(llm: glr.Llama, animal: glr.Sampler) -> None:
