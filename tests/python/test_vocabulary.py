@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import gguf
 import glrsampler as glr
 import pytest
-
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-
-
-def write_gguf(path: Path, model: str, tokens: list[tuple[str, int]], **fields: Any) -> Path:
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_tokenizer_model(model)
-    writer.add_token_list([text for text, _ in tokens])
-    writer.add_token_types([kind for _, kind in tokens])
-    writer.add_token_merges(["a b", "c d"])
-    for key, value in fields.items():
-        if isinstance(value, str):
-            writer.add_string(f"tokenizer.ggml.{key}", value)
-        else:
-            writer.add_uint32(f"tokenizer.ggml.{key}", value)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
-    return path
+from gguf_files import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, write_gguf
 
 
 def all_bytes(vocabulary: glr.Vocabulary) -> list[bytes]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import gguf
 import glrsampler as glr
 import pytest
+from gguf_files import BYTE_TOKENS, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, write_gguf
 from glrsampler.chat_prompt import ChatPrompt, Message, Piece
 from glrsampler.tools import Untrusted, render_result
 from glrsampler.untrusted import MARKERS
@@ -118,29 +118,13 @@ def test_names_that_begin_with_blanks() -> None:
 @pytest.fixture(scope="module")
 def joining(tmp_path_factory: pytest.TempPathFactory) -> glr.Llama:
     """A SentencePiece vocabulary with pieces that llama.cpp joins to control tokens."""
-    kinds = gguf.TokenType
-    tokens = [("<unk>", kinds.UNKNOWN), ("<s>", kinds.CONTROL), ("</s>", kinds.CONTROL)]
-    tokens += [("<\u2581m>", kinds.CONTROL)]
-    tokens += [(f"<0x{byte:02X}>", kinds.BYTE) for byte in range(256)]
+    tokens = [("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL), ("<\u2581m>", CONTROL), *BYTE_TOKENS]
     pieces = ("\u2581", "<", "s", ">", "/", "<s", "s>", "</", "/s", "a", "\u2581<", "<\u2581", "<\u2581m", "m")
-    tokens += [(piece, kinds.NORMAL) for piece in pieces]
-    tokens += [("<mark>", kinds.USER_DEFINED)]
-    path = tmp_path_factory.mktemp("vocabulary") / "joining.gguf"
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_tokenizer_model("llama")
-    writer.add_token_list([text for text, _ in tokens])
-    writer.add_token_types([int(kind) for _, kind in tokens])
-    writer.add_token_scores([-float(at) for at in range(len(tokens))])
-    for add, value in (
-        (writer.add_bos_token_id, 1), (writer.add_eos_token_id, 2), (writer.add_unk_token_id, 0),
-        (writer.add_context_length, 64), (writer.add_embedding_length, 8), (writer.add_block_count, 0),
-        (writer.add_feed_forward_length, 8), (writer.add_head_count, 1),
-    ):  # fmt: skip
-        add(value)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
+    tokens += [*((piece, NORMAL) for piece in pieces), ("<mark>", USER_DEFINED)]
+    path = write_gguf(
+        tmp_path_factory.mktemp("vocabulary") / "joining.gguf",
+        "llama", tokens, bos_token_id=1, eos_token_id=2, unknown_token_id=0,
+    )  # fmt: skip
     return glr.Llama(model_path=str(path), vocab_only=True, verbose=False)
 
 
