@@ -107,6 +107,8 @@ class Decoding:
         if len(self.vocabulary) > self.width:
             raise ValueError(f"the sampler's vocabulary has {len(self.vocabulary)} tokens, the model {self.width}")
         self.context = len(llm.input_ids)  # n_ctx() may be more, rounded up
+        if not tokens:
+            raise ValueError("the prompt is empty")
         if len(tokens) + more >= self.context:
             raise ValueError(f"the prompt has {len(tokens) + more} tokens, the context {self.context}")
         self.sequence = np.empty(self.context, dtype=np.intc)

@@ -48,6 +48,7 @@ def _file_identity(path: str, size: int, _changed: int) -> str:
     return digest.hexdigest()
 
 
+@functools.cache
 def llama_cpp_version() -> str:
     """The installed version of llama-cpp-python."""
     return importlib.metadata.version("llama-cpp-python")

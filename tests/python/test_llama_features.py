@@ -122,6 +122,16 @@ def test_tokens_sent_to_the_generator(llm: glr.Llama, vocabulary: glr.Vocabulary
         source.send([vocabulary.find("{") or 0])
 
 
+def test_an_empty_prompt(llm: glr.Llama, animal: glr.Sampler) -> None:
+    """There is nothing to look at logits after; what stood in the cache is no prompt."""
+    llm.eval([5] * 40)
+    with pytest.raises(ValueError, match="the prompt is empty"):
+        next(llm.generate([], sampler=animal))
+    with pytest.raises(ValueError, match="the prompt is empty"):
+        llm("", sampler=animal)
+    assert glr.generate(llm, "", animal).status == "complete"  # after the token that begins a sequence
+
+
 def test_a_draft_model(model_path: Path, vocabulary: glr.Vocabulary) -> None:
     """The text repeats itself, so that prompt lookup has something to guess."""
     grammar = 'root ::= "[" item ("," item){2} "]"\nitem ::= "{\\"animal\\": \\"" [a-z]{3,6} "\\"}"'
