@@ -19,6 +19,7 @@ from .decoding import BatchRefused, Decoding, exclusive, readable
 from .errors import Error
 from .evidence import llama_cpp_version, model_identity
 from .prefix import Seam, place_prefix
+from .ranges import at_least
 from .reasons import Reason, Status
 from .validation import Violation, check
 
@@ -318,11 +319,7 @@ def _validated(grammar: Grammar, text: str) -> tuple[tuple[Violation, ...] | Non
 
 
 def _budget(room: int, max_tokens: int | None) -> tuple[int, Reason]:
-    if max_tokens is not None and not hasattr(max_tokens, "__index__"):
-        raise TypeError(f"max_tokens: expected an int or None, not {type(max_tokens).__name__}")
-    if max_tokens is not None and max_tokens < 0:
-        raise ValueError(f"max_tokens: {max_tokens} is not at least 0")
-    if max_tokens is None or max_tokens > room:
+    if max_tokens is None or at_least(0, "max_tokens", max_tokens) > room:
         return room, Reason.CONTEXT_FULL
     return max_tokens, Reason.MAX_TOKENS
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..errors import ToolError
+from ..ranges import at_least
 from ..reasons import Reason
 from .canonical import canonical, from_canonical
 from .chat_formats import JSON, ChatFormat
@@ -90,8 +91,11 @@ class Broker:
                 raise ToolError(f"automatic: the manifest has no tool {name!r}")
             if tool.capability != "read":
                 raise ToolError(f"automatic: {name} is a writing tool; each of its calls waits for a yes")
-        if confirm_timeout is not None and confirm_timeout <= 0.0:
-            raise ToolError("confirm_timeout must be positive")
+        if confirm_timeout is not None and not 0.0 < confirm_timeout <= threading.TIMEOUT_MAX:
+            raise ToolError(
+                f"confirm_timeout: {confirm_timeout} is not above 0 and at most {threading.TIMEOUT_MAX:.0f}"
+            )
+        at_least(1, "max_call_bytes", max_call_bytes)
         self.manifest = manifest
         self.session = session
         self._automatic = frozenset(automatic)

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from ..ranges import at_least
 from ..untrusted import Untrusted
 from .canonical import canonical
 
@@ -69,8 +70,7 @@ def render_result(
     """
     if source not in get_args(Source):
         raise ValueError(f"source: one of {', '.join(get_args(Source))}, not {source!r}")
-    if max_tokens < 1:
-        raise ValueError("max_tokens must be positive")
+    at_least(1, "max_tokens", max_tokens)
     text = content if isinstance(content, str) else canonical(content).decode()
     text, found = _without_markers(text)
     text, named = untrusted.neutralise(text)

@@ -19,6 +19,7 @@ from ..decoding import tokenizer_of
 from ..errors import Error, ToolError
 from ..evidence import model_identity
 from ..generation import Cancel, as_callable
+from ..ranges import at_least
 from ..reasons import Reason, Status
 from ..untrusted import Untrusted
 from .broker import MAX_CALL_BYTES, Broker, Confirm, Outcome
@@ -102,8 +103,10 @@ class Session:
         result_tokens: int = 256,
         **settings: Any,
     ) -> None:
-        if min(max_calls, max_steps, max_tokens, result_tokens) < 1:
-            raise ValueError("max_calls, max_steps, max_tokens and result_tokens must be positive")
+        at_least(1, "max_calls", max_calls)
+        at_least(1, "max_steps", max_steps)
+        at_least(1, "max_tokens", max_tokens)
+        at_least(1, "result_tokens", result_tokens)
         self.manifest = Manifest(tools)
         self.messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
         self._choice = self._checked(tool_choice)

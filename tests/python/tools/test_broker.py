@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -63,8 +64,11 @@ def test_a_writing_tool_cannot_be_automatic(manifest: Manifest) -> None:
         with pytest.raises(glr.ToolError) as error:
             Broker(manifest, automatic=names)
         assert error.value.reason is Reason.TOOL_DECLARATION
-    with pytest.raises(glr.ToolError, match="positive"):
-        Broker(manifest, confirm_timeout=0)
+    for seconds in (0, -1.0, math.nan, math.inf):
+        with pytest.raises(glr.ToolError, match=f"confirm_timeout: {seconds} is not above 0"):
+            Broker(manifest, confirm_timeout=seconds)
+    with pytest.raises(ValueError, match="max_call_bytes: 0 is not at least 1"):
+        Broker(manifest, max_call_bytes=0)
 
 
 def test_the_list_of_automatic_tools_is_copied(manifest: Manifest, ran: list[Any]) -> None:

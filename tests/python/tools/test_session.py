@@ -222,8 +222,11 @@ def test_sessions_that_are_refused(options: dict[str, Any], message: str, llm: g
 
 
 def test_bad_arguments(llm: glr.Llama) -> None:
-    with pytest.raises(ValueError, match="positive"):
-        Session(llm, max_steps=0)
+    for name in ("max_calls", "max_steps", "max_tokens", "result_tokens"):
+        with pytest.raises(ValueError, match=f"{name}: 0 is not at least 1"):
+            Session(llm, **{name: 0})
+        with pytest.raises(TypeError, match=f"{name}: expected an int, not float"):
+            Session(llm, **{name: 1.5})
     made = session(llm)
     for messages in (
         [{"role": "root", "content": "x"}],
