@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "bindings.hpp"
@@ -26,7 +27,24 @@ std::unique_ptr<SamplerObject> restarted(SamplerObject& self, const std::optiona
   return std::make_unique<SamplerObject>(self.constraint, Sampler(self.constraint, std::move(params)));
 }
 
-TokenId sample(SamplerObject& self, const py::array_t<float, py::array::c_style | py::array::forcecast>& logits) {
+using Row =
+    py::array_t<float, py::array::c_style | py::array::forcecast | py::detail::npy_api::constants::NPY_ARRAY_ALIGNED_>;
+
+// Numbers of any kind as floats. numpy would make floats of dates, records and None as well.
+Row row_of(const py::object& given) {
+  const py::array array = py::array::ensure(given);
+  if (!array) throw py::type_error("logits: expected an array of float32");
+  const char kind = array.dtype().kind();
+  if (std::string_view("fiub").find(kind) == std::string_view::npos) {
+    throw py::type_error("logits: expected an array of float32, not of " + py::str(array.dtype()).cast<std::string>());
+  }
+  const Row row = Row::ensure(array);
+  if (!row) throw py::type_error("logits: expected an array of float32");
+  return row;
+}
+
+TokenId sample(SamplerObject& self, const py::object& given) {
+  const Row logits = row_of(given);
   if (logits.ndim() != 1) throw py::value_error("logits: expected a one-dimensional array");
   const std::span<const float> row(logits.data(), static_cast<std::size_t>(logits.size()));
   const OneThread::Use busy = self.thread.enter();

@@ -3,15 +3,19 @@ without forced tokens, in turns on one loaded model.
 
 Counted from the first evaluation after the prompt's on. The model alone writes as many tokens as ours did. Without
 forcing a text has more tokens, so the time that a text takes is compared with llama.cpp's grammar too. The texts
-with and without forcing are compared too: how often each sampled value came, and how many tokens a text has.
+with and without forcing are compared: how many are equal, how many tokens they have, and, with --samples, how often
+each of a few values comes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import random
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,6 +28,8 @@ from . import task
 
 DESCRIPTION: Final = "what forced tokens gain on schema-shaped grammars"
 SETTINGS: Final[dict[str, Any]] = {"temperature": 0.8, "top_k": 40, "top_p": 0.95, "min_p": 0.05}
+# The model's own distribution: cut-offs would hide rare values.
+DISTRIBUTION: Final[dict[str, Any]] = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
 LIMIT: Final = 160
 OURS: Final = "glrsampler"
 LLAMA: Final = "llama.cpp's grammar"
@@ -37,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="with a seed of its own each (default: 3)")
     parser.add_argument("--grammars", type=int, default=20, help="the first so many (default: all 20)")
     parser.add_argument("--threads", type=int, default=2, help="of llama.cpp (default: 2)")
+    parser.add_argument("--samples", type=int, default=0, help="texts a choice, with and without forcing (default: 0)")
 
 
 def run(arguments: argparse.Namespace) -> Report:
@@ -57,7 +64,12 @@ def run(arguments: argparse.Namespace) -> Report:
         "The texts with and without forcing, one of each for every grammar and seed.",
         ["model", "texts", "equal", "tokens with", "tokens without"],
     )
-    report = Report("forced", {"threads": arguments.threads, "rounds": arguments.rounds}, [speed, texts], {})
+    values = Table(
+        "How often each value comes with and without forcing, in percent, and the total variation distance; beside it "
+        "what two samples of one distribution of this size differ by.",
+        ["model", "text", "with", "without", "distance", "by chance"],
+    )
+    report = Report("forced", {"threads": arguments.threads, "rounds": arguments.rounds}, [speed, texts, values], {})
     for path in options.chosen_vocabularies(arguments):
         threads = arguments.threads
         llm = glr.Llama(model_path=path, n_ctx=1024, n_threads=threads, n_threads_batch=threads, verbose=False)
@@ -65,6 +77,8 @@ def run(arguments: argparse.Namespace) -> Report:
         report.figures[path.rsplit("/", 1)[-1]] = measured.speeds
         speed.rows += measured.speed_rows(path.rsplit("/", 1)[-1])
         texts.rows.append([path.rsplit("/", 1)[-1], *measured.text_row()])
+        if arguments.samples:
+            values.rows += [[path.rsplit("/", 1)[-1], *row] for row in value_rows(llm, arguments.samples)]
     return report
 
 
@@ -163,3 +177,45 @@ def measure(llm: glr.Llama, tasks: list[task.Task], rounds: int) -> Measured:
             measured.speeds[name].append(counts[name] / seconds[name])
             measured.seconds[name].append(seconds[name])
     return measured
+
+
+def value_rows(llm: glr.Llama, samples: int) -> list[list[Cell]]:
+    """Of each text that differs in one value: what came how often."""
+    vocabulary = glr.Vocabulary.from_llama(llm)
+    rows: list[list[Cell]] = []
+    for t in task.choices():
+        print(f"forced: values: {t.name}", file=sys.stderr)
+        constraint = glr.Grammar.from_gbnf(t.gbnf).compile(vocabulary)
+
+        def count(forced: bool, t: task.Task = t, constraint: glr.Constraint = constraint) -> Counter[str]:
+            """Seeds differ: with the same ones the two would hang together."""
+            seeds = range(samples) if forced else range(samples, 2 * samples)
+            found: Counter[str] = Counter()
+            for seed in seeds:
+                sampler = glr.Sampler(constraint, seed=seed, forced_tokens=forced, **DISTRIBUTION)
+                value = json.loads(glr.generate(llm, t.prompt(), sampler).text)
+                found[json.dumps(list(value.values())[-1])] += 1
+            return found
+
+        ours, plain = count(True), count(False)
+        names = sorted(ours | plain)
+        distance = sum(abs(ours[name] - plain[name]) for name in names) / 2 / samples
+        rows.append(
+            [t.name, _percent(ours, names), _percent(plain, names), distance, _by_chance(ours + plain, samples)]
+        )
+    return rows
+
+
+def _percent(counts: Counter[str], names: list[str]) -> str:
+    return ", ".join(f"{name} {100 * counts[name] / counts.total():.0f}" for name in names)
+
+
+def _by_chance(counts: Counter[str], samples: int) -> float:
+    """The mean distance of two samples from the distribution of both."""
+    rng = random.Random(1)
+    pool = list(counts.elements())
+    distances = []
+    for _ in range(200):
+        a, b = (Counter(rng.choices(pool, k=samples)) for _ in range(2))
+        distances.append(sum(abs(a[name] - b[name]) for name in counts) / 2 / samples)
+    return statistics.mean(distances)

@@ -12,6 +12,7 @@ whole   ::= "0" | [1-9] [0-9]{0,3}
 decimal ::= [1-9] [0-9]{0,2} "." [0-9]{1,2}
 truth   ::= "true" | "false"
 date    ::= "\"20" [0-9] [0-9] "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8]) "\""
+digit   ::= [0-9]
 size    ::= "\"small\"" | "\"medium\"" | "\"large\""
 """
 
@@ -39,6 +40,13 @@ _FIELDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 }  # fmt: skip
 
 
+# One value each that is one of a few, after much that is forced.
+_CHOICES: Final = {
+    "shirt": ("available_size", "size"), "car": ("is_electric", "truth"), "house": ("has_a_garden", "truth"),
+    "child": ("age_in_years", "digit"),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Task:
     name: str
@@ -51,6 +59,11 @@ class Task:
 
 def tasks() -> list[Task]:
     return [Task(name, _gbnf(name, fields)) for name, fields in _FIELDS.items()]
+
+
+def choices() -> list[Task]:
+    """Texts that differ in one value of a few: how often each comes can be counted."""
+    return [Task(name, _gbnf(name, (field,))) for name, field in _CHOICES.items()]
 
 
 def _gbnf(name: str, fields: tuple[tuple[str, str], ...]) -> str:

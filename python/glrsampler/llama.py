@@ -44,6 +44,8 @@ _SETTINGS = {
     "frequency_penalty": 0.0,
     "presence_penalty": 0.0,
 }
+# Sampling that a Sampler does not do, and `generate`'s own name for the temperature.
+_FOREIGN_SETTINGS = ("temp", "typical_p", "tfs_z", "mirostat_mode", "mirostat_tau", "mirostat_eta", "penalize_nl")
 
 
 class SamplerGrammar(llama_cpp.LlamaGrammar):
@@ -63,8 +65,8 @@ class SamplerGrammar(llama_cpp.LlamaGrammar):
 class Llama(llama_cpp.Llama):
     """A llama_cpp.Llama whose methods take `sampler=`, a glr.Sampler.
 
-    The sampler does all of the sampling: temperature and its like, given beside it, are not looked at; `seed`,
-    `logit_bias`, `logits_processor`, `stopping_criteria`, `stop`, `max_tokens`, `logprobs`, `stream` and draft models
+    The sampler does all of the sampling: temperature and its like beside it are a ValueError; `seed`, `logit_bias`,
+    `logits_processor`, `stopping_criteria`, `stop`, `max_tokens`, `logprobs`, `stream` and draft models
     work as ever; logprobs are the model's own, before any mask. The sampler itself is not moved: each call works on
     a copy of it, at the start of a text.
     """
@@ -92,7 +94,8 @@ class Llama(llama_cpp.Llama):
         response_format = kwargs.get("response_format")
         if sampler is None and kwargs.get("grammar") is None and (grammar := response_grammar(response_format)):
             sampler = self._sampler_for(grammar, kwargs)
-            kwargs = {**kwargs, "response_format": None}
+            kwargs = {name: value for name, value in kwargs.items() if name not in _SETTINGS}
+            kwargs["response_format"] = None
         if sampler is not None:
             for name in _CONFLICTS:
                 if kwargs.get(name) not in (None, "none", "auto"):
@@ -215,4 +218,8 @@ def _with_sampler(sampler: Sampler | None, arguments: dict[str, Any]) -> dict[st
         return arguments
     if arguments.get("grammar") is not None:
         raise ValueError("sampler and grammar both say what the text may be; give one of them")
+    for name in (*_SETTINGS, *_FOREIGN_SETTINGS):
+        if arguments.get(name) is not None:
+            advice = f"give {name} to glr.Sampler" if name in _SETTINGS else "a glr.Sampler has its own settings"
+            raise ValueError(f"{name} beside sampler would do nothing; {advice}")
     return {**arguments, "grammar": SamplerGrammar(sampler.restarted(arguments.get("seed")))}

@@ -122,6 +122,31 @@ def test_tokens_sent_to_the_generator(llm: glr.Llama, vocabulary: glr.Vocabulary
         source.send([vocabulary.find("{") or 0])
 
 
+@pytest.mark.parametrize(
+    "setting", [{"temperature": 0.1}, {"top_k": 1}, {"min_p": 0.0}, {"repeat_penalty": 2.0}, {"mirostat_mode": 1}]
+)
+def test_settings_beside_the_sampler_are_refused(
+    llm: glr.Llama, animal: glr.Sampler, setting: dict[str, float]
+) -> None:
+    """They would be ignored in silence."""
+    [name] = setting
+    with pytest.raises(ValueError, match=f"{name} beside sampler would do nothing"):
+        llm(PROMPT, sampler=animal, **setting)
+    with pytest.raises(ValueError, match=f"{name} beside sampler"):
+        llm.create_completion(PROMPT, sampler=animal, stream=True, **setting)
+    with pytest.raises(ValueError, match=f"{name} beside sampler"):
+        llm.create_chat_completion([{"role": "user", "content": "x"}], sampler=animal, **setting)
+    with pytest.raises(ValueError, match="temp beside sampler"):
+        next(llm.generate([1], sampler=animal, temp=0.1))
+
+
+def test_settings_of_a_response_format_are_its_samplers(llm: glr.Llama) -> None:
+    form = {"type": "json_schema", "json_schema": {"schema": {"type": "integer", "minimum": 10, "maximum": 99}}}
+    greedy = {"response_format": form, "temperature": 0.0, "max_tokens": 9}
+    answers = [llm.create_chat_completion(MESSAGES, seed=seed, **greedy) for seed in range(3)]
+    assert len({answer["choices"][0]["message"]["content"] for answer in answers}) == 1
+
+
 def test_an_empty_prompt(llm: glr.Llama, animal: glr.Sampler) -> None:
     """There is nothing to look at logits after; what stood in the cache is no prompt."""
     llm.eval([5] * 40)

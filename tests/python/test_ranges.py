@@ -102,3 +102,33 @@ def test_limits_of_a_generation(llm: glr.Llama, vocabulary: glr.Vocabulary) -> N
     for stop in (b"ab", [b"ab"], [3]):
         with pytest.raises(TypeError, match=r"stop: expected str, not (bytes|int)"):
             glr.generate(llm, "a", sampler, stop=stop)  # type: ignore[arg-type]  # the error is what is tested
+
+
+ROW = np.zeros(28, dtype=np.float32)
+ROW[16] = 5.0
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ROW, ROW.astype(np.float64), ROW.astype(np.float16), ROW.astype(np.int8), ROW.astype(">f4"), ROW.tolist(),
+        np.stack([ROW, ROW], 1)[:, 0], ROW[::-1].copy()[::-1], np.concatenate([ROW, ROW + 100]),
+        np.frombuffer(b"\0" + ROW.tobytes(), dtype=np.uint8)[1:].view(np.float32),
+    ],
+    ids=["float32", "float64", "float16", "int8", "big-endian", "list", "column", "reversed", "padded", "unaligned"],
+)  # fmt: skip
+def test_logits_of_any_kind_of_number(constraint: glr.Constraint, row: Any) -> None:
+    assert glr.Sampler(constraint, temperature=0.0).sample(row) == 16
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        None, "x", b"x" * 28, 3.0, [None] * 28, ["a"] * 28, ROW.astype(complex), ROW.astype(object), {},
+        [[1.0], [1, 2]], np.zeros(28, dtype="M8[s]"), np.zeros(28, dtype=[("a", "f4")]), ROW[:-1], ROW[:0], ROW[None], iter(ROW),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_no_row_of_logits(constraint: glr.Constraint, row: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"^logits: "):
+        glr.Sampler(constraint).sample(row)
