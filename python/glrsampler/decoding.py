@@ -38,7 +38,8 @@ def exclusive(llm: llama_cpp.Llama) -> Iterator[None]:
     """Held from before the model reads until its logits were looked at.
 
     llama.cpp computes without the GIL and looks after nothing: a second thread in between, or a callable that is asked
-    meanwhile and has the model read, would end the process. RuntimeError instead. BatchRefused by a closed model.
+    meanwhile and has the model read, makes a wrong text or ends the process. RuntimeError instead. BatchRefused by a
+    closed model.
     """
     if not llm._ctx.ctx:
         raise BatchRefused("the model is closed")

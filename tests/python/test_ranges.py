@@ -125,9 +125,9 @@ def test_logits_of_any_kind_of_number(constraint: glr.Constraint, row: Any) -> N
     "row",
     [
         None, "x", b"x" * 28, 3.0, [None] * 28, ["a"] * 28, ROW.astype(complex), ROW.astype(object), {},
-        [[1.0], [1, 2]], np.zeros(28, dtype="M8[s]"), np.zeros(28, dtype=[("a", "f4")]), ROW[:-1], ROW[:0], ROW[None], iter(ROW),
+        [[1.0], [1, 2]], np.zeros(28, dtype="M8[s]"), np.zeros(28, dtype=[("a", "f4")]), ROW[:-1], ROW[:0], ROW[None],
+        iter(ROW),
     ],
-    ids=str,
 )  # fmt: skip
 def test_what_is_no_row_of_logits(constraint: glr.Constraint, row: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"^logits: "):
