@@ -92,7 +92,7 @@ struct SamplerObject {
   Sampler sampler;
 };
 
-using PythonTokenizer = std::function<std::vector<TokenId>(py::bytes)>;
+using PythonTokenizer = std::function<py::object(py::bytes)>;
 Tokenizer in_bytes(PythonTokenizer tokenizer);
 
 // An int argument of any size. pybind11 answers one that is out of a type's range with its list of signatures.

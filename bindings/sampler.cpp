@@ -32,6 +32,10 @@ using Row =
 
 // Numbers of any kind as floats. numpy would make floats of dates, records and None as well.
 Row row_of(const py::object& given) {
+  constexpr int kAligned = py::detail::npy_api::constants::NPY_ARRAY_ALIGNED_;
+  if (Row::check_(given) && (py::detail::array_proxy(given.ptr())->flags & kAligned) != 0) {
+    return py::reinterpret_borrow<Row>(given);
+  }
   const py::array array = py::array::ensure(given);
   if (!array) throw py::type_error("logits: expected an array of float32");
   const char kind = array.dtype().kind();

@@ -68,7 +68,12 @@ py::object read(const char* module, const py::object& source) {
 Tokenizer in_bytes(PythonTokenizer tokenizer) {
   return [tokenizer = std::move(tokenizer)](std::string_view text) {
     const py::gil_scoped_acquire held;
-    return tokenizer(py::bytes(text.data(), text.size()));
+    const py::object answer = tokenizer(py::bytes(text.data(), text.size()));
+    py::detail::make_caster<std::vector<Integer>> integers;
+    if (!integers.load(answer, true)) throw py::type_error("tokenizer: expected a list of token ids in return");
+    std::vector<TokenId> tokens;
+    for (const Integer& id : py::detail::cast_op<std::vector<Integer>&>(integers)) tokens.push_back(id.token());
+    return tokens;
   };
 }
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import glrsampler as glr
 import pytest
-from gguf_files import BYTE_TOKENS, CONTROL, NORMAL, UNKNOWN, write_model
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,19 +21,6 @@ SCRIPTS = {
     "ends of the ranges": r"[\x7F\x80\u07FF\u0800\uD7FF\uE000\uFFFF\U00010000\U0010FFFF]{1,6}",
     "json": r'"\"" [^"\\\x00-\x1F\x20-\x7E]{1,6} "\""',
 }
-PIECES = ["▁", "▁a", "a", "b", "c", "é", "日本", "語", "の", "🦊", '"', "▁日", "本"]
-
-
-@pytest.fixture(scope="module")
-def fallback(tmp_path_factory: pytest.TempPathFactory) -> glr.Llama:
-    """A SentencePiece vocabulary of few pieces, so that most code points take byte tokens."""
-    tokens = [("<unk>", UNKNOWN), ("<s>", CONTROL), ("</s>", CONTROL), *BYTE_TOKENS]
-    tokens += [(piece, NORMAL) for piece in PIECES]
-    path = write_model(
-        tmp_path_factory.mktemp("model") / "fallback.gguf",
-        "llama", tokens, bos_token_id=1, eos_token_id=2, unknown_token_id=0,
-    )  # fmt: skip
-    return glr.Llama(model_path=str(path), n_ctx=256, n_threads=1, n_threads_batch=1, verbose=False)
 
 
 @pytest.fixture(params=["byte fall-back", "byte-level BPE"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -99,6 +100,24 @@ def test_what_the_callable_raises_comes_out(llm: glr.Llama, digits: glr.Sampler,
     with pytest.raises(error if isinstance(error, type) else type(error)) as raised:
         glr.generate(llm, LONG_PROMPT, digits, cancel=Answers(llm, yes_at, fail))
     assert raised.value.__context__ is None
+    assert llm.n_tokens == 0
+    assert glr.generate(llm, PROMPT, digits).status == "complete"
+
+
+def test_a_signal_is_heard_inside_a_batch(llm: glr.Llama, digits: glr.Sampler) -> None:
+    """Ctrl-C: the signal comes while the batch is computed, and the next question is where Python looks at it."""
+    asked = threading.Event()
+
+    def interrupt() -> None:
+        asked.wait(60)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
+    llm.reset()
+    with pytest.raises(KeyboardInterrupt):
+        glr.generate(llm, LONG_PROMPT, digits, cancel=Answers(llm, 2, asked.set))
+    other.join()
     assert llm.n_tokens == 0
     assert glr.generate(llm, PROMPT, digits).status == "complete"
 

@@ -52,8 +52,18 @@ def test_a_tokenizer_of_ones_own(letters: glr.Vocabulary) -> None:
 
 def test_a_tokenizer_that_makes_something_else_of_the_text_forces_nothing(letters: glr.Vocabulary) -> None:
     matcher = glr.Grammar.from_gbnf('root ::= "xab" [c-z]').compile(letters).matcher()
-    for strange in (lambda text: [1], lambda text: [], lambda text: [10**6], lambda text: [-1]):
-        assert matcher.forced_tokens(strange) == [23]  # x alone is allowed, whatever a tokenizer says
+    for strange in ([1], [], [10**6], [-1], [1 << 40], [-(1 << 80)]):
+        assert matcher.forced_tokens(lambda text, said=strange: said) == [23]  # x alone is allowed, whatever it says
+    for wrong in (None, "ab", [1.5], [None], 3):
+        with pytest.raises(TypeError, match="tokenizer: expected a list of token ids in return"):
+            matcher.forced_tokens(lambda text, said=wrong: said)  # type: ignore[misc]  # the error is what is tested
+
+    def fail(text: bytes) -> list[int]:
+        raise KeyError("no answer")
+
+    with pytest.raises(KeyError, match="no answer"):
+        matcher.forced_tokens(fail)
+    assert matcher.commits == 0
 
 
 def test_the_whole_text_is_cut_as_the_tokenizer_cuts_it(llm: glr.Llama, vocabulary: glr.Vocabulary) -> None:
