@@ -142,6 +142,72 @@ TEST(shapes) {
   CHECK_EQ(shapes_of(R"({"type": "object", "oneOf": [)" + tagged + "]}"), 50u);
 }
 
+// What would be thousands of combinations when multiplied out.
+TEST(products) {
+  // Languages of strings are combined by the engine.
+  std::string strings = R"({"type": "string", "minLength": 3, "allOf": [)";
+  for (int i = 0; i < 9; ++i) {
+    const auto group = std::to_string(i);
+    strings += (i == 0 ? "" : ",") + R"({"anyOf": [{"pattern": "^x"}, {"pattern": "a)"s + group +
+               R"("}, {"not": {"not": {"enum": ["abc", "b)" + group + R"("]}}}]})";
+  }
+  strings += "]}";
+  CHECK_EQ(shapes_of(strings), 1u);
+  for (const std::string_view text : {R"("xyz")", R"("abc")", R"("a0a1a2a3a4a5a6a7a8")"}) CHECK(admits(strings, text));
+  for (const std::string_view text : {R"("x")", R"("b1")", R"("a0a1a2a3a4a5a7a8a9")"}) CHECK(!admits(strings, text));
+
+  // Keys that ask for the same property.
+  std::string asking = R"({"type": "object", "properties": {"t": {"enum": ["a", "b", "c"]}}, "dependencies": {)";
+  for (int i = 0; i < 30; ++i) {
+    asking += (i == 0 ? "" : ",") + ("\"k" + std::to_string(i) + R"(": {"properties": {"t": {"const": ")") +
+              std::string(1, static_cast<char>('a' + i % 3)) + "\"}}}";
+  }
+  asking += "}}";
+  CHECK(shapes_of(asking) <= 8);
+  CHECK(admits(asking, R"({"t": "b", "k1": 1, "k28": 2})"));
+  CHECK(!admits(asking, R"({"t": "b", "k1": 1, "k2": 2})"));
+  CHECK(admits(asking, R"({"k1": 1, "k2": 2})"));
+  CHECK(admits(asking, R"({"t": "c", "other": 1})"));
+  std::string needing = R"({"type": "object", "properties": {"t": {}}, "dependentRequired": {)";
+  for (int i = 0; i < 30; ++i) needing += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + R"(": ["t"])";
+  needing += "}}";
+  CHECK_EQ(shapes_of(needing), 2u);
+  CHECK(admits(needing, R"({"t": 0, "k1": 1})"));
+  CHECK(!admits(needing, R"({"k1": 1})"));
+
+  // Alternatives that a property tells apart only if it is there.
+  std::string apart = R"({"oneOf": [)";
+  for (int i = 0; i < 12; ++i) {
+    const auto number = std::to_string(i);
+    apart += (i == 0 ? "" : ",") + R"({"type": "object", "additionalProperties": false, "properties": {)"s +
+             R"("t": {"enum": [")" + number +
+             R"("]}, "id": {"type": "string", "maxLength": 9}, "c": {"type": "null"}, )" + R"("own)" + number +
+             R"(": true, "v": {"enum": ["x", )" + number + "]}}}";
+  }
+  apart += "]}";
+  CHECK_EQ(shapes_of(apart), 36u);
+  CHECK(admits(apart, R"({"t": "3", "id": "i", "v": "x"})"));
+  CHECK(!admits(apart, R"({"t": "12"})"));
+  CHECK(!admits(apart, R"({"id": "i", "v": "x"})"));  // all twelve
+  CHECK(admits(apart, R"({"id": "i", "v": 7})"));
+  CHECK(admits(apart, R"({"own5": 1, "v": "x"})"));
+  CHECK(!admits(apart, R"({"own5": 1, "v": 7})"));
+}
+
+TEST(equal_schemas) {
+  const JsonSchemaOptions options;
+  const Reader schemas(R"({"properties": {
+    "a": {"type": "object", "properties": {"x": {"minimum": 1.0}, "y": {"$ref": "#/$defs/z"}}, "title": "A"},
+    "b": {"title": "B", "properties": {"x": {"minimum": 1}, "y": {"$ref": "#/$defs/z"}}, "type": "object"},
+    "c": {"type": "object", "properties": {"y": {"$ref": "#/$defs/z"}, "x": {"minimum": 1}}},
+    "d": {"const": 1}, "e": {"const": 1.0}}, "$defs": {"z": {"items": {"$ref": "#/$defs/z"}}}})",
+                       0, options, "schema");
+  const auto& properties = schemas[schemas.root()].properties;
+  CHECK(properties[0].second == properties[1].second);
+  CHECK(properties[0].second != properties[2].second);  // another order
+  CHECK(properties[3].second != properties[4].second);  // another spelling
+}
+
 TEST(tables) {
   std::set<std::string_view> names;
   for (const Keyword& k : keywords()) {

@@ -18,6 +18,8 @@ namespace {
 constexpr unsigned kProofDepth = 4;
 constexpr std::size_t kProofShapes = 64;
 constexpr std::size_t kMaxWork = 100'000;
+// Alternatives of strings in each other; deeper ones are multiplied out. Recursion depth too.
+constexpr unsigned kStringDepth = 32;
 
 TypeSet types_of(const std::vector<NumberValue>& numbers) {
   TypeSet types = 0;
@@ -54,8 +56,12 @@ void Algebra::meet_pending(Work& work) {
     const Schema& s = schemas_[literal.schema];
     if (literal.negated) {
       if (s.never || s.widened || !may_negate(s)) continue;
-      work.splits.push_back({literal, Split::Kind::Negation});
-      if (!s.properties.empty()) work.shape.object.negated.push_back(literal.schema);
+      if (negate_at_once(work.shape, s)) {
+        work.dead = work.shape.types == 0;
+      } else {
+        work.splits.push_back({literal, Split::Kind::Negation});
+        if (!s.properties.empty()) work.shape.object.negated.push_back(literal.schema);
+      }
     } else if (s.never || std::binary_search(work.met.begin(), work.met.end(), Literal{literal.schema, true})) {
       work.dead = true;
     } else {
@@ -143,7 +149,17 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
       if (schemas_.asks_what_is_evaluated()) {
         split_all_ways(work, s.any_of[split.index], out);
       } else {
-        for (const SchemaId one : s.any_of[split.index]) branch().pending.push_back({one});
+        const std::vector<SchemaId>& list = s.any_of[split.index];
+        if (std::any_of(list.begin(), list.end(), [&](SchemaId one) {
+              return std::binary_search(work.met.begin(), work.met.end(), Literal{one});
+            })) {
+          branch();
+          return;
+        }
+        std::unordered_set<SchemaId> taken;
+        for (const SchemaId one : list) {
+          if (taken.insert(one).second) branch().pending.push_back({one});
+        }
       }
       return;
     case Split::Kind::OneOf:
@@ -166,6 +182,7 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
     }
     case Split::Kind::Dependency: {
       const Dependency& d = s.dependencies[split.index];
+      if (split_by_needed(work, d, out)) return;
       if (!work.shape.object.forbids(d.key) && (work.shape.types & kObject) != 0) {
         Work& present = branch();
         present.shape.types &= kObject;
@@ -189,6 +206,36 @@ void Algebra::split(const Work& work, const Split& split, std::vector<Work>& out
       split_negation(work, id, out);
       return;
   }
+}
+
+// A dependency that asks for one thing is split by that, not by the key that asks: many keys ask for the same.
+bool Algebra::split_by_needed(const Work& work, const Dependency& d, std::vector<Work>& out) {
+  if ((work.shape.types & kObject) == 0 || work.shape.object.forbids(d.key)) return false;
+  const auto without_key = [&]() -> ObjectShape& {
+    Shape& shape = out.emplace_back(work).shape;
+    shape.types &= kObject;
+    shape.object.forbidden.push_back(d.key);
+    return shape.object;
+  };
+  if (!d.schema) {
+    if (d.required.size() != 1 || !has_place(work.shape.object, d.required[0])) return false;
+    out.emplace_back(work).shape.object.require(d.required[0]);
+    if (!work.shape.object.requires_key(d.required[0])) without_key().forbidden.push_back(d.required[0]);
+    return true;
+  }
+  const Schema& needed = schemas_[*d.schema];
+  // A schema that is met without its key being there would not count as evaluating.
+  if (needed.properties.size() != 1 || schemas_.asks_what_is_evaluated()) return false;
+  Assertions alone;
+  alone.properties = needed.properties;
+  if (needed != alone) return false;
+  const auto& [name, value] = needed.properties[0];
+  if (!has_place(work.shape.object, name)) return false;
+  out.emplace_back(work).shape.object.values.emplace_back(name, Literal{value});
+  ObjectShape& unmet = without_key();
+  unmet.require(name);
+  unmet.values.emplace_back(name, Literal{value, true});
+  return true;
 }
 
 // Every set of alternatives that are met, the others not: all that are met count for what is evaluated.
@@ -281,6 +328,28 @@ void Algebra::split_negation(const Work& work, SchemaId id, std::vector<Work>& o
   negate_combinations(work, s, out);
 }
 
+// A schema that only lists values, or types, has one way not to be met.
+bool Algebra::negate_at_once(Shape& shape, const Schema& s) {
+  if (s.values.size() > 1 || (s.values.empty() && s.types == kAllTypes)) return false;
+  Assertions alone;
+  alone.types = s.types;
+  alone.values = s.values;
+  if (s != alone) return false;
+  if (s.values.empty()) {
+    shape.types &= static_cast<TypeSet>(~s.types);
+    return true;
+  }
+  const Values& values = s.values[0];
+  if (!values.composites.empty()) return false;
+  shape.types &= static_cast<TypeSet>(~(values.plain & s.types));
+  if ((s.types & kString) != 0)
+    shape.string.excluded.insert(shape.string.excluded.end(), values.strings.begin(), values.strings.end());
+  for (const NumberValue& n : values.numbers) {
+    if ((s.types & (n.value.is_integer() ? kInteger : kFractional)) != 0) shape.number.excluded.push_back(n.value);
+  }
+  return true;
+}
+
 void Algebra::drop_values(Work& work, const Values& values) {
   Shape& shape = work.shape;
   shape.types &= static_cast<TypeSet>(~values.plain);
@@ -356,32 +425,53 @@ void Algebra::negate_arrays(const Work& work, const Schema& s, std::vector<Work>
 }
 
 void Algebra::negate_objects(const Work& work, const Schema& s, SchemaId id, std::vector<Work>& out) {
-  const auto start = [&]() -> Work& {
-    Work& w = out.emplace_back(work);
-    w.shape.types &= kObject;
-    return w;
-  };
-  const auto branch = [&]() -> ObjectShape& { return start().shape.object; };
-  for (const auto& [key, value] : s.properties) {
-    if (work.shape.object.forbids(key)) continue;
+  // What was not met by the branches before is met in those that follow, as far as that leaves the order of the members
+  // alone: they would have the same texts once more.
+  Work rest = work;
+  rest.shape.types &= kObject;
+  const auto branch = [&]() -> ObjectShape& { return out.emplace_back(rest).shape.object; };
+  const auto fails = [&](const std::string& key, Literal value) {
+    if (rest.shape.object.forbids(key)) return;
     ObjectShape& failing = branch();
     failing.require(key);
-    failing.values.emplace_back(key, Literal{value, true});
-  }
-  for (std::size_t i = 0; i < s.pattern_properties.size(); ++i)
-    branch().witnesses.push_back({id, Witness::Names::Pattern, i});
-  if (s.additional_properties) branch().witnesses.push_back({id, Witness::Names::Additional});
-  if (s.property_names) branch().witnesses.push_back({id, Witness::Names::Failing});
+    failing.values.emplace_back(key, Literal{value.schema, !value.negated});
+    if (has_place(rest.shape.object, key)) rest.shape.object.values.emplace_back(key, value);
+  };
+  for (const auto& [key, value] : s.properties) fails(key, Literal{value});
   for (const std::string& key : s.required) {
-    if (!work.shape.object.requires_key(key)) branch().forbidden.push_back(key);
+    if (rest.shape.object.requires_key(key)) continue;
+    branch().forbidden.push_back(key);
+    if (has_place(rest.shape.object, key)) rest.shape.object.require(key);
   }
+  const std::optional<std::vector<std::string>> all_names = names_of_members(work.shape.object);
+  const auto member_fails = [&](const Witness& witness, std::optional<Literal> value) {
+    if (!all_names) {
+      branch().witnesses.push_back(witness);
+      return;
+    }
+    for (const std::string& name : *all_names) {
+      if (!is_witness(witness, name)) continue;
+      if (value) {
+        fails(name, *value);
+      } else if (!rest.shape.object.forbids(name)) {
+        branch().require(name);
+        rest.shape.object.forbidden.push_back(name);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < s.pattern_properties.size(); ++i)
+    member_fails({id, Witness::Names::Pattern, i}, Literal{s.pattern_properties[i].schema});
+  if (s.additional_properties) member_fails({id, Witness::Names::Additional}, Literal{*s.additional_properties});
+  if (s.property_names) member_fails({id, Witness::Names::Failing}, std::nullopt);
   if (s.min_properties > 0) {
     ObjectShape& fewer = branch();
     fewer.max_properties = std::min(fewer.max_properties, s.min_properties - 1);
+    rest.shape.object.min_properties = std::max(rest.shape.object.min_properties, s.min_properties);
   }
   if (s.max_properties != kNoBound) {
     ObjectShape& more = branch();
     more.min_properties = std::max(more.min_properties, s.max_properties + 1);
+    rest.shape.object.max_properties = std::min(rest.shape.object.max_properties, s.max_properties);
   }
   for (const Dependency& d : s.dependencies) {
     for (const std::string& key : d.required) {
@@ -390,10 +480,55 @@ void Algebra::negate_objects(const Work& work, const Schema& s, SchemaId id, std
       missing.forbidden.push_back(key);
     }
     if (!d.schema) continue;
-    Work& unmet = start();
+    Work& unmet = out.emplace_back(rest);
     unmet.shape.object.require(d.key);
     unmet.pending.push_back({*d.schema, true});
   }
+}
+
+// Whether a key stands among the declared ones already, so that saying more about its value moves nothing.
+bool Algebra::has_place(const ObjectShape& object, const std::string& key) const {
+  return object.requires_key(key) || std::any_of(object.schemas.begin(), object.schemas.end(), [&](SchemaId id) {
+           const auto& properties = schemas_[id].properties;
+           return std::any_of(properties.begin(), properties.end(), [&](const auto& p) { return p.first == key; });
+         });
+}
+
+// The names of all members that there can be; nothing when there is no end of them.
+std::optional<std::vector<std::string>> Algebra::names_of_members(const ObjectShape& object) const {
+  for (const SchemaId id : object.schemas) {
+    const Schema& s = schemas_[id];
+    if (!s.additional_properties || !schemas_[*s.additional_properties].never || !s.pattern_properties.empty())
+      continue;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : s.properties) names.push_back(name);
+    return names;
+  }
+  return std::nullopt;
+}
+
+// Whether a member of this name is in the class that a witness is of.
+bool Algebra::is_witness(const Witness& witness, const std::string& name) {
+  const Schema& s = schemas_[witness.schema];
+  const auto matched = [&](const PatternProperty& p) { return patterns_.matches(p.pattern, name); };
+  switch (witness.names) {
+    case Witness::Names::Failing:
+      return !admits_name({Literal{*s.property_names}}, name);
+    case Witness::Names::Pattern:
+      return matched(s.pattern_properties[witness.index]);
+    case Witness::Names::Additional:
+      return std::none_of(s.properties.begin(), s.properties.end(), [&](const auto& p) { return p.first == name; }) &&
+             std::none_of(s.pattern_properties.begin(), s.pattern_properties.end(), matched);
+  }
+  return false;
+}
+
+bool Algebra::admits_name(const Goal& names, const std::string& name) {
+  if (names.empty()) return true;
+  auto known = names_.find(names);
+  if (known == names_.end()) known = names_.emplace(names, shapes(names)).first;
+  return std::any_of(known->second.begin(), known->second.end(),
+                     [&](const Shape& s) { return (s.types & kString) != 0 && admits(s.string, name); });
 }
 
 void Algebra::negate_combinations(const Work& work, const Schema& s, std::vector<Work>& out) {
@@ -438,7 +573,10 @@ bool Algebra::admits(const StringShape& shape, const std::string& content) {
   if ((shape.from_source && !in_source) || (shape.not_from_source && in_source)) return false;
   const auto matched = [&](const Pattern& p) { return patterns_.matches(p, content); };
   return std::all_of(shape.matches.begin(), shape.matches.end(), matched) &&
-         std::none_of(shape.not_matches.begin(), shape.not_matches.end(), matched);
+         std::none_of(shape.not_matches.begin(), shape.not_matches.end(), matched) &&
+         std::all_of(shape.any_of.begin(), shape.any_of.end(), [&](const auto& ways) {
+           return std::any_of(ways.begin(), ways.end(), [&](const StringShape& way) { return admits(way, content); });
+         });
 }
 
 void Algebra::settle_numbers(Shape& shape) const {
@@ -473,23 +611,75 @@ bool Algebra::object_is_empty(const ObjectShape& object, unsigned depth) {
   });
 }
 
+void Algebra::settle_string(StringShape& shape) {
+  // Alternatives that what applies to all of them excludes or includes are no question any more.
+  for (std::size_t i = 0; i < shape.any_of.size() && !shape.only;) {
+    const auto place = shape.any_of.begin() + static_cast<std::ptrdiff_t>(i);
+    std::vector<StringShape> all = std::move(*place);
+    shape.any_of.erase(place);
+    std::vector<StringShape> ways;
+    bool met = false;
+    bool enumerated = true;
+    for (StringShape& way : all) {
+      if (way.only) std::erase_if(*way.only, [&](const std::string& v) { return !admits(shape, v); });
+      if (shape.excludes(way) || std::find(ways.begin(), ways.end(), way) != ways.end()) continue;
+      met = met || shape.implies(way);
+      enumerated = enumerated && way.only.has_value();
+      ways.push_back(std::move(way));
+    }
+    if (met) continue;
+    if (enumerated) {
+      std::vector<std::string> texts;
+      for (const StringShape& way : ways) texts.insert(texts.end(), way.only->begin(), way.only->end());
+      shape.restrict_to(texts);
+    } else if (ways.size() == 1) {
+      shape.meet(ways[0]);
+      i = 0;  // what applies to all has grown
+    } else {
+      shape.any_of.insert(shape.any_of.begin() + static_cast<std::ptrdiff_t>(i++), std::move(ways));
+    }
+  }
+  if (!shape.only) return;
+  // Settled once for all, so that neither list is searched for each member of the other again.
+  std::vector<std::string> only = *std::exchange(shape.only, std::nullopt);
+  const std::vector<std::string> excluded = std::exchange(shape.excluded, {});
+  const std::unordered_set<std::string_view> gone(excluded.begin(), excluded.end());
+  std::erase_if(only, [&](const std::string& v) { return gone.contains(v) || !admits(shape, v); });
+  shape.any_of.clear();
+  shape.only = std::move(only);
+}
+
+// The strings that the work admits, nothing being pending, as one shape; nothing when alternatives nest too deep.
+std::optional<StringShape> Algebra::strings_of(const Work& work, unsigned depth) {
+  StringShape shape = work.shape.string;
+  for (const Split& one : work.splits) {
+    Work start;
+    start.shape.types = kString;
+    start.met = work.met;  // that need not be said again
+    std::vector<Work> branches;
+    split(start, one, branches);
+    std::vector<StringShape> ways;
+    for (Work& branch : branches) {
+      meet_pending(branch);
+      if (branch.dead || branch.shape.types == 0) continue;
+      if (depth == kStringDepth) return std::nullopt;
+      std::optional<StringShape> way = strings_of(branch, depth + 1);
+      if (!way) return std::nullopt;
+      if (!way->impossible()) ways.push_back(*std::move(way));
+    }
+    shape.any_of.push_back(std::move(ways));
+  }
+  settle_string(shape);
+  return shape;
+}
+
 // Takes the types out of the shape that it admits no value of.
 void Algebra::settle(Work& work, unsigned depth) {
   Shape& shape = work.shape;
   if ((shape.types & kNumber) != 0) settle_numbers(shape);
   if ((shape.types & kString) != 0) {
-    StringShape& string = shape.string;
-    if (string.only) {
-      // Settled once for all, so that neither list is searched for each member of the other again.
-      std::vector<std::string> only = *std::exchange(string.only, std::nullopt);
-      const std::vector<std::string> excluded = std::exchange(string.excluded, {});
-      const std::unordered_set<std::string_view> gone(excluded.begin(), excluded.end());
-      std::erase_if(only, [&](const std::string& v) { return gone.contains(v) || !admits(string, v); });
-      string.only = std::move(only);
-    }
-    if ((string.only && string.only->empty()) || string.min_length > string.max_length ||
-        (string.from_source && string.not_from_source))
-      shape.types &= static_cast<TypeSet>(~kString);
+    settle_string(shape.string);
+    if (shape.string.impossible()) shape.types &= static_cast<TypeSet>(~kString);
   }
   if ((shape.types & kArray) != 0) settle_array(shape, depth);
   if ((shape.types & kObject) != 0 && object_is_empty(shape.object, depth))
@@ -578,6 +768,18 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
       shapes.push_back(std::move(work.shape));
       if (proof) return shapes;
       continue;
+    }
+    if ((work.shape.types & kString) != 0 && (proof ? work.shape.types == kString : work.splits.size() > 1)) {
+      if (std::optional<StringShape> strings = strings_of(work, 0)) {
+        if (!strings->impossible()) {
+          Shape& shape = shapes.emplace_back();
+          shape.types = kString;
+          shape.string = *std::move(strings);
+          if (proof) return shapes;
+        }
+        work.shape.types &= static_cast<TypeSet>(~kString);
+        if (work.shape.types == 0) continue;
+      }
     }
     auto next = std::find_if(work.splits.begin(), work.splits.end(),
                              [](const Split& s) { return s.kind != Split::Kind::Negation; });

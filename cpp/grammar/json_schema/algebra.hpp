@@ -6,9 +6,13 @@
 // value inside, where it waits in a goal. Splits come last, when the shape is as narrow as it gets: a negated schema
 // that the shape excludes already splits nothing, which is what keeps oneOf over alternatives that a `const` tells
 // apart a plain union.
+//
+// Strings are not split: their languages are regular, so a shape of strings has its alternatives inside and the engine
+// makes the states of the product that a text reaches.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +35,12 @@ class Algebra {
 
   // Whether a string of this content is one of the shape's.
   bool admits(const StringShape& shape, const std::string& content);
+
+  // Whether a string of this content meets the goal.
+  bool admits_name(const Goal& names, const std::string& name);
+
+  // Whether a member of this name is in the class of names that the witness is of.
+  bool is_witness(const Witness& witness, const std::string& name);
 
   // Provably; false says nothing.
   bool is_empty(const Goal& goal) { return provably_empty(goal, 0); }
@@ -65,6 +75,7 @@ class Algebra {
   void meet_pending(Work& work);
   void meet(Work& work, const Schema& s, SchemaId id);
   void split(const Work& work, const Split& split, std::vector<Work>& out);
+  bool split_by_needed(const Work& work, const Dependency& d, std::vector<Work>& out);
   bool may_negate(const Schema& s);
   void split_all_ways(const Work& work, const std::vector<SchemaId>& alternatives, std::vector<Work>& out);
   void apply_unevaluated(Work& work, SchemaId id);
@@ -75,9 +86,16 @@ class Algebra {
   void negate_arrays(const Work& work, const Schema& s, std::vector<Work>& out);
   void negate_objects(const Work& work, const Schema& s, SchemaId id, std::vector<Work>& out);
   void negate_combinations(const Work& work, const Schema& s, std::vector<Work>& out);
+  bool negate_at_once(Shape& shape, const Schema& s);
   void drop_values(Work& work, const Values& values);
 
+  bool has_place(const ObjectShape& object, const std::string& key) const;
+  std::optional<std::vector<std::string>> names_of_members(const ObjectShape& object) const;
+
+  std::optional<StringShape> strings_of(const Work& work, unsigned depth);
+
   void settle(Work& work, unsigned depth);
+  void settle_string(StringShape& shape);
   void settle_numbers(Shape& shape) const;
   void settle_array(Shape& shape, unsigned depth);
   bool object_is_empty(const ObjectShape& object, unsigned depth);
@@ -88,7 +106,8 @@ class Algebra {
   const JsonSchemaOptions& options_;
   std::string file_;
   PatternMatcher patterns_;
-  std::map<Goal, bool> empty_;  // known, or being found out (false)
+  std::map<Goal, bool> empty_;                // known, or being found out (false)
+  std::map<Goal, std::vector<Shape>> names_;  // of goals that names of members must meet
   std::vector<std::string> warnings_;
   std::string clash_;
   std::string clash_pointer_ = "#";

@@ -75,13 +75,6 @@ std::vector<NodeId> Writer::key(NodeId content) {
   return parts;
 }
 
-bool Writer::name_admitted(const Goal& names, const std::string& key) {
-  if (names.empty()) return true;
-  const auto shapes = algebra_.shapes(names);
-  return std::any_of(shapes.begin(), shapes.end(),
-                     [&](const Shape& s) { return (s.types & kString) != 0 && algebra_.admits(s.string, key); });
-}
-
 std::vector<NodeId> Writer::name_contents(const Goal& names) {
   std::vector<NodeId> out;
   for (const Shape& s : algebra_.shapes(names)) {
@@ -170,26 +163,18 @@ void Writer::add_declared(const ObjectShape& shape, Object& object) {
   for (const Key& key : keys) {
     object.mentioned.insert(*key.name);
     Object::Declared declared{{}, {}, required.contains(*key.name)};
-    if (!forbidden.contains(*key.name) && name_admitted(shape.names, *key.name)) {
+    if (!forbidden.contains(*key.name) && algebra_.admits_name(shape.names, *key.name)) {
       std::vector<Evidence> evidence;
       for (std::size_t w = 0; w < shape.witnesses.size(); ++w) {
         const Witness& witness = shape.witnesses[w];
         const Schema& s = schemas[witness.schema];
+        if (!algebra_.is_witness(witness, *key.name)) continue;
         Goal goal;
-        bool applies = false;
-        if (witness.names == Witness::Names::Failing) {
-          applies = !name_admitted({Literal{*s.property_names}}, *key.name);
-        } else if (witness.names == Witness::Names::Pattern) {
-          applies = algebra_.patterns().matches(s.pattern_properties[witness.index].pattern, *key.name);
+        if (witness.names == Witness::Names::Pattern)
           add(goal, Literal{s.pattern_properties[witness.index].schema, true});
-        } else {
-          applies = std::none_of(s.properties.begin(), s.properties.end(),
-                                 [&](const auto& p) { return p.first == *key.name; }) &&
-                    std::none_of(s.pattern_properties.begin(), s.pattern_properties.end(),
-                                 [&](const auto& p) { return algebra_.patterns().matches(p.pattern, *key.name); });
+        else if (witness.names == Witness::Names::Additional)
           add(goal, Literal{*s.additional_properties, true});
-        }
-        if (applies) evidence.push_back({1u << w, {}, std::move(goal)});
+        evidence.push_back({1u << w, {}, std::move(goal)});
       }
       declared.name = known_name(*key.name);
       add_ways({}, key.goal, evidence, declared.ways);

@@ -6,6 +6,7 @@
 
 #include "grammar/json_schema/error.hpp"
 #include "grammar/json_schema/limits.hpp"
+#include "grammar/json_schema/merge_equal.hpp"
 
 namespace glr::json_schema {
 
@@ -44,6 +45,12 @@ Reader::Reader(std::string_view text, std::size_t begin, const JsonSchemaOptions
     read(id, *value);
   }
   refuse_cycles();
+  // A warning that comes later names every place.
+  const bool warns = options_.on_unsupported == JsonSchemaOptions::Unsupported::Warn;
+  merge_equal(
+      schemas_, warns
+                    ? [](const Schema& s) { return s.unique_items || s.unevaluated_properties || s.unevaluated_items; }
+                    : [](const Schema&) { return false; });
 }
 
 void Reader::invalid(const std::string& at, std::string detail, std::string hint) const {

@@ -62,22 +62,25 @@ struct Values {
   std::vector<std::string> strings;
   std::vector<NumberValue> numbers;
   std::vector<SchemaId> composites;  // arrays and objects
+  friend bool operator==(const Values&, const Values&) = default;
 };
 
 struct PatternProperty {
   Pattern pattern;
   SchemaId schema;
+  friend bool operator==(const PatternProperty&, const PatternProperty&) = default;
 };
 
 struct Dependency {
   std::string key;
   std::vector<std::string> required;
   std::optional<SchemaId> schema;
+  friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
-struct Schema {
-  std::string pointer;  // "#/properties/a"
-  bool never = false;   // the schema `false`
+// What a schema says, wherever it stands.
+struct Assertions {
+  bool never = false;  // the schema `false`
   // Something of it was left out at the caller's wish (on_unsupported="warn"): it admits too much, so that its
   // negation is taken as `true`.
   bool widened = false;
@@ -124,6 +127,12 @@ struct Schema {
   std::optional<SchemaId> condition;
   std::optional<SchemaId> consequence;
   std::optional<SchemaId> alternative;
+
+  friend bool operator==(const Assertions&, const Assertions&) = default;
+};
+
+struct Schema : Assertions {
+  std::string pointer;  // "#/properties/a"
 };
 
 }  // namespace glr::json_schema

@@ -51,9 +51,17 @@ struct StringShape {
   bool not_from_source = false;
   std::optional<std::vector<std::string>> only;
   std::vector<std::string> excluded;
+  std::vector<std::vector<StringShape>> any_of;  // of each list at least one
 
   void restrict_to(const std::vector<std::string>& values);
+  void meet(const StringShape& other);
   bool unconstrained() const;
+  // Nothing that `other` says is missing here. Provably; false says nothing.
+  bool implies(const StringShape& other) const;
+  // Provably; false says nothing.
+  bool impossible() const;
+  bool excludes(const StringShape& other) const;
+  friend bool operator==(const StringShape&, const StringShape&) = default;
 };
 
 // How many of the items from index `from` on meet a goal.

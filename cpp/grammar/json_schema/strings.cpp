@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <utility>
 
 #include "grammar/json_schema/error.hpp"
 #include "grammar/json_schema/value.hpp"
@@ -42,6 +43,20 @@ std::vector<char32_t> decoded(std::string_view text) {
     i += std::max<std::size_t>(c.length, 1);
   }
   return out;
+}
+
+// Alternatives of a string that are multiplied out: as many small intersections are cheaper than one large one.
+constexpr std::size_t kFewCombinations = 32;
+
+// How many there are, as far as that.
+std::size_t combinations(const StringShape& shape) {
+  std::size_t all = 1;
+  for (const std::vector<StringShape>& ways : shape.any_of) {
+    std::size_t sum = 0;
+    for (const StringShape& way : ways) sum += combinations(way);
+    all = std::min(all * std::min(sum, kFewCombinations + 1), kFewCombinations + 1);
+  }
+  return all;
 }
 
 }  // namespace
@@ -247,17 +262,36 @@ NodeId Strings::piece_of_source() {
   return *piece_;
 }
 
+// Recurses on alternatives in each other, of which the algebra makes a bounded number.
 NodeId Strings::content(const StringShape& shape) {
   if (shape.only) {
     std::vector<NodeId> texts;
     for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
     return builder_.choice(texts, {});
   }
-  if (shape.matches.empty() && shape.not_matches.empty() && !shape.from_source && !shape.not_from_source)
+  if (!shape.any_of.empty() && combinations(shape) <= kFewCombinations) {
+    StringShape all = shape;
+    const std::vector<StringShape> ways = std::move(all.any_of.back());
+    all.any_of.pop_back();
+    std::vector<NodeId> texts;
+    for (const StringShape& way : ways) {
+      StringShape both = all;
+      both.meet(way);
+      if (!both.impossible()) texts.push_back(content(both));
+    }
+    return builder_.choice(texts, {});
+  }
+  if (shape.matches.empty() && shape.not_matches.empty() && !shape.from_source && !shape.not_from_source &&
+      shape.any_of.empty())
     return all_but(shape.excluded, shape.min_length, shape.max_length);
   std::vector<NodeId> all;
   if (shape.from_source) all.push_back(piece_of_source());
   for (const Pattern& p : shape.matches) all.push_back(matching(p));
+  for (const std::vector<StringShape>& ways : shape.any_of) {
+    std::vector<NodeId> texts;
+    for (const StringShape& way : ways) texts.push_back(content(way));
+    all.push_back(builder_.choice(texts, {}));
+  }
   if (all.empty() || shape.min_length > 0 || shape.max_length != kNoBound || !shape.excluded.empty())
     all.push_back(all_but(shape.excluded, shape.min_length, shape.max_length));
   for (const Pattern& p : shape.not_matches) all.push_back(builder_.complement(matching(p), {}));

@@ -64,7 +64,6 @@ class Writer {
   struct Evidence;
   struct Object;
   NodeId object(const ObjectShape& shape);
-  bool name_admitted(const Goal& names, const std::string& key);
   std::vector<NodeId> name_contents(const Goal& names);
   void add_declared(const ObjectShape& shape, Object& object);
   void add_extras(const ObjectShape& shape, Object& object);
