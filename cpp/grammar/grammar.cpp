@@ -6,6 +6,8 @@
 
 #include "grammar/dump.hpp"
 #include "grammar/saved_grammar.hpp"
+#include "support/hash.hpp"
+#include "support/id_map.hpp"
 #include "support/sha256.hpp"
 
 namespace glr {
@@ -60,7 +62,46 @@ GrammarBuilder::GrammarBuilder(std::string_view source, std::string_view file, s
   grammar_.kind_ = front_end.substr(0, front_end.find(' '));
 }
 
+GrammarBuilder::GrammarBuilder(GrammarBuilder&&) noexcept = default;
+GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder&&) noexcept = default;
+GrammarBuilder::~GrammarBuilder() = default;
+
+void GrammarBuilder::share_nodes() {
+  if (!shared_) shared_ = std::make_unique<IdIndex>();
+}
+
+// What the node consists of has just been put at the end of its array.
+NodeId GrammarBuilder::add_or_share(Node node) {
+  const auto put = [&](auto& parts, auto&& number_of) {
+    const auto equal = [&](std::uint32_t id) {
+      const Node& other = grammar_.nodes_[id];
+      return other.kind == node.kind && other.count == node.count && other.min == node.min && other.max == node.max &&
+             other.span.length == 0 && other.span.offset == 0 &&
+             std::equal(parts.begin() + node.first, parts.end(), parts.begin() + other.first);
+    };
+    std::uint64_t hash = mix(static_cast<std::uint64_t>(node.kind), node.count);
+    hash = mix(hash, std::uint64_t{node.min} << 32 | node.max);
+    for (auto it = parts.begin() + node.first; it != parts.end(); ++it) hash = mix(hash, number_of(*it));
+    const std::uint32_t known = shared_->find(hash, equal);
+    if (known == IdIndex::kMissing) {
+      shared_->insert(hash, checked_size(grammar_.nodes_.size()));
+      grammar_.nodes_.push_back(node);
+      return NodeId{checked_size(grammar_.nodes_.size() - 1)};
+    }
+    parts.resize(node.first);
+    return NodeId{known};
+  };
+  if (node.kind == NodeKind::Literal)
+    return put(grammar_.bytes_, [](char c) { return static_cast<std::uint64_t>(static_cast<unsigned char>(c)); });
+  if (node.kind == NodeKind::CodePoints)
+    return put(grammar_.ranges_, [](const CodePointRange& r) { return std::uint64_t{r.first} << 32 | r.last; });
+  return put(grammar_.children_, [](NodeId id) { return static_cast<std::uint64_t>(id); });
+}
+
 NodeId GrammarBuilder::add(Node node) {
+  const bool has_parts =
+      node.kind != NodeKind::RuleRef && node.kind != NodeKind::Token && node.kind != NodeKind::Members;
+  if (shared_ && has_parts && node.span.offset == 0 && node.span.length == 0) return add_or_share(node);
   const std::uint32_t id = checked_size(grammar_.nodes_.size());
   grammar_.nodes_.push_back(node);
   return NodeId{id};

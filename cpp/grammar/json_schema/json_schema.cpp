@@ -60,6 +60,7 @@ std::shared_ptr<const Grammar> read_json_schema(std::string_view text, const Jso
   Reader schemas(text, 0, options, file);
   Algebra algebra(schemas, options, file);
   GrammarBuilder builder(text, file, front_end(options));
+  builder.share_nodes();
   if (options.source) builder.set_document(*options.source);
   const RuleId root = write(builder, algebra, schemas, options, file);
   auto grammar = std::move(builder).build(root);

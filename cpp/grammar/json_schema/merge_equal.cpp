@@ -2,8 +2,11 @@
 
 #include <functional>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
+
+#include "support/hash.hpp"
+#include "support/id_map.hpp"
 
 namespace glr::json_schema {
 
@@ -32,28 +35,28 @@ void each_mention(Schema& s, Visit visit) {
 }
 
 // Of what tells most schemas apart; equality looks at everything.
-std::size_t hash_of(Schema& s) {
-  std::size_t hash = 0;
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15u + (hash >> 29); };
-  const auto mix_text = [&](const std::string& text) { mix(std::hash<std::string_view>()(text)); };
-  const auto mix_bound = [&](const std::optional<Bound>& bound) {
-    if (bound) mix_text(bound->value.integer);
+std::uint64_t hash_of(Schema& s) {
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t value) { hash = mix(hash, value); };
+  const auto add_text = [&](const std::string& text) { add(std::hash<std::string_view>()(text)); };
+  const auto add_bound = [&](const std::optional<Bound>& bound) {
+    if (bound) add_text(bound->value.integer);
   };
-  mix(s.types);
-  mix(s.never ? 1 : 0);
-  for (const std::uint32_t count : {s.min_length, s.max_length, s.min_items, s.max_items}) mix(count);
-  mix_bound(s.minimum);
-  mix_bound(s.maximum);
-  for (const Pattern& p : s.patterns) mix_text(p.text);
+  add(s.types);
+  add(s.never ? 1 : 0);
+  for (const std::uint32_t count : {s.min_length, s.max_length, s.min_items, s.max_items}) add(count);
+  add_bound(s.minimum);
+  add_bound(s.maximum);
+  for (const Pattern& p : s.patterns) add_text(p.text);
   for (const Values& values : s.values) {
-    mix(values.plain);
-    for (const std::string& text : values.strings) mix_text(text);
-    for (const NumberValue& n : values.numbers) mix_text(n.text);
+    add(values.plain);
+    for (const std::string& text : values.strings) add_text(text);
+    for (const NumberValue& n : values.numbers) add_text(n.text);
   }
-  for (const auto& [name, id] : s.properties) mix_text(name);
-  for (const PatternProperty& p : s.pattern_properties) mix_text(p.pattern.text);
-  for (const std::string& name : s.required) mix_text(name);
-  each_mention(s, [&](const SchemaId& id) { mix(id); });
+  for (const auto& [name, id] : s.properties) add_text(name);
+  for (const PatternProperty& p : s.pattern_properties) add_text(p.pattern.text);
+  for (const std::string& name : s.required) add_text(name);
+  each_mention(s, [&](const SchemaId& id) { add(id); });
   return hash;
 }
 
@@ -63,7 +66,7 @@ void merge_equal(std::deque<Schema>& schemas, bool (*keep)(const Schema&)) {
   enum class Mark : std::uint8_t { New, Open, Done };
   std::vector<Mark> marks(schemas.size(), Mark::New);
   std::vector<SchemaId> first(schemas.size());
-  std::unordered_multimap<std::size_t, SchemaId> known;
+  IdIndex known;
   std::vector<std::pair<SchemaId, std::vector<SchemaId>>> path;
   const auto open = [&](SchemaId id) {
     marks[id] = Mark::Open;
@@ -77,15 +80,13 @@ void merge_equal(std::deque<Schema>& schemas, bool (*keep)(const Schema&)) {
     Schema& s = schemas[id];
     each_mention(s, [&](SchemaId& other) { other = first[other]; });
     if (keep(s)) return;
-    const std::size_t hash = hash_of(s);
-    const auto [begin, end] = known.equal_range(hash);
-    for (auto it = begin; it != end; ++it) {
-      if (static_cast<const Assertions&>(schemas[it->second]) == s) {
-        first[id] = it->second;
-        return;
-      }
-    }
-    known.emplace(hash, id);
+    const std::uint64_t hash = hash_of(s);
+    const std::uint32_t equal =
+        known.find(hash, [&](SchemaId other) { return static_cast<const Assertions&>(schemas[other]) == s; });
+    if (equal != IdIndex::kMissing)
+      first[id] = equal;
+    else
+      known.insert(hash, id);
   };
   for (SchemaId start = 0; start < schemas.size(); ++start) {
     if (marks[start] == Mark::New) open(start);

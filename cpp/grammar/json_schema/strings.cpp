@@ -35,8 +35,13 @@ bool contains(const std::vector<CodePointRange>& ranges, char32_t c) {
                      [&](const CodePointRange& r) { return r.first <= c && c <= r.last; });
 }
 
-std::vector<char32_t> decoded(std::string_view text) {
-  std::vector<char32_t> out;
+// A bound on code points when so many have been read.
+std::uint32_t fewer(std::uint32_t bound, std::size_t read) {
+  return bound == kNoBound ? kNoBound : static_cast<std::uint32_t>(bound > read ? bound - read : 0);
+}
+
+std::u32string decoded(std::string_view text) {
+  std::u32string out;
   for (std::size_t i = 0; i < text.size();) {
     const DecodedCodePoint c = decode_utf8(text, i);
     out.push_back(c.value);
@@ -101,8 +106,20 @@ NodeId Strings::code_points(const std::vector<CodePointRange>& ranges) {
   }
   if (!raw.empty()) ways.push_back(builder_.code_points(raw, {}));
 
-  std::vector<NodeId> escapes;
+  if (const std::optional<NodeId> escaped = escapes(ranges)) ways.push_back(*escaped);
+  return builder_.choice(ways, {});
+}
+
+// The spellings of those code points of the ranges that begin with a backslash.
+std::optional<NodeId> Strings::escapes(const std::vector<CodePointRange>& ranges) {
+  std::vector<NodeId> after;
   const bool canonical = open_ == Spelling::Canonical;
+  std::uint64_t known = 0;  // which of the code points that canonical text escapes there are
+  if (canonical) {
+    for (char32_t c = 0; c < 0x20; ++c) known |= std::uint64_t{contains(ranges, c)} << c;
+    known |= std::uint64_t{contains(ranges, '"')} << 32 | std::uint64_t{contains(ranges, '\\')} << 33;
+    if (const auto it = escapes_.find(known); it != escapes_.end()) return it->second;
+  }
   for (const auto& [c, letter] : {std::pair<char32_t, std::string_view>{'"', "\""},
                                   {'\\', "\\"},
                                   {'/', "/"},
@@ -111,13 +128,13 @@ NodeId Strings::code_points(const std::vector<CodePointRange>& ranges) {
                                   {10, "n"},
                                   {13, "r"},
                                   {9, "t"}}) {
-    if (contains(ranges, c) && !(canonical && c == '/')) escapes.push_back(literal(letter));
+    if (contains(ranges, c) && !(canonical && c == '/')) after.push_back(literal(letter));
   }
   if (canonical) {
     for (char32_t c = 0; c < 0x20; ++c) {
       if (!contains(ranges, c)) continue;
       const std::string spelled = canonical_string(std::string(1, static_cast<char>(c)));
-      if (spelled.size() > 4) escapes.push_back(literal(std::string_view(spelled).substr(2, 5)));
+      if (spelled.size() > 4) after.push_back(literal(std::string_view(spelled).substr(2, 5)));
     }
   } else {
     std::vector<NodeId> numbered;
@@ -125,15 +142,20 @@ NodeId Strings::code_points(const std::vector<CodePointRange>& ranges) {
     if (!basic.empty()) numbered.push_back(hexadecimal(basic, 4));
     const auto supplementary = intersected(ranges, kFirstSupplementary, kMaxCodePoint);
     if (!supplementary.empty()) numbered.push_back(surrogate_pairs(supplementary));
-    if (!numbered.empty()) escapes.push_back(sequence({literal("u"), builder_.choice(numbered, {})}));
+    if (!numbered.empty()) after.push_back(sequence({literal("u"), builder_.choice(numbered, {})}));
   }
-  if (!escapes.empty()) ways.push_back(sequence({literal("\\"), builder_.choice(escapes, {})}));
-  return builder_.choice(ways, {});
+  std::optional<NodeId> node;
+  if (!after.empty()) node = sequence({literal("\\"), builder_.choice(after, {})});
+  if (canonical) escapes_.emplace(known, node);
+  return node;
 }
 
 // The numbers of the ranges in so many hexadecimal digits, in either case. Recurses once a digit.
 NodeId Strings::hexadecimal(const std::vector<CodePointRange>& ranges, unsigned digits) {
   if (digits == 0) return builder_.empty({});
+  std::pair<unsigned, std::vector<std::pair<char32_t, char32_t>>> key(digits, {});
+  for (const auto& [first, last] : ranges) key.second.emplace_back(first, last);
+  if (const auto it = hexadecimal_.find(key); it != hexadecimal_.end()) return it->second;
   const char32_t block = char32_t{1} << (4 * (digits - 1));
   std::map<std::vector<std::pair<char32_t, char32_t>>, std::vector<CodePointRange>> digits_before;  // by what follows
   for (char32_t d = 0; d < 16; ++d) {
@@ -152,7 +174,9 @@ NodeId Strings::hexadecimal(const std::vector<CodePointRange>& ranges, unsigned 
     for (const auto& [first, last] : rest) after.push_back({first, last});
     ways.push_back(sequence({builder_.code_points(class_of, {}), hexadecimal(after, digits - 1)}));
   }
-  return builder_.choice(ways, {});
+  const NodeId node = builder_.choice(ways, {});
+  hexadecimal_.emplace(std::move(key), node);
+  return node;
 }
 
 // After "\u": the high surrogate, "\u", the low one.
@@ -194,40 +218,101 @@ NodeId Strings::without(NodeId some) {
   return builder_.intersection(std::vector{any_content(), builder_.complement(some, {})}, {});
 }
 
-NodeId Strings::all_but(const std::vector<std::string>& texts, std::uint32_t min, std::uint32_t max) {
-  if (texts.empty()) return repeated_any(min, max);
-  struct TrieNode {
-    std::uint32_t depth = 0;
-    bool ends = false;
-    std::map<char32_t, std::size_t> children{};
-  };
-  std::vector<TrieNode> trie(1);
-  for (const std::string& text : texts) {
-    std::size_t at = 0;
-    for (const char32_t c : decoded(text)) {
-      const auto [it, fresh] = trie[at].children.emplace(c, trie.size());
-      const std::size_t next = it->second;
-      if (fresh) trie.push_back({.depth = trie[at].depth + 1});
-      at = next;
-    }
-    trie[at].ends = true;
+// One more code point, with what may follow it: `next` after c, anything after any other one.
+NodeId Strings::one_more(char32_t c, NodeId next, std::uint32_t min, std::uint32_t max) {
+  auto known = apart_.find(c);
+  if (known == apart_.end()) {
+    const std::vector<CodePointRange> itself{{c, c}};
+    known = apart_.emplace(c, std::pair(one_of(itself), one_of(complement(itself)))).first;
   }
-  // Children stand behind their parents, so the last ones are built first.
-  std::vector<NodeId> nodes(trie.size());
-  for (std::size_t i = trie.size(); i-- > 0;) {
-    const TrieNode& node = trie[i];
-    std::vector<NodeId> ways;
-    if (!node.ends && node.depth >= min && node.depth <= max) ways.push_back(builder_.empty({}));
-    if (node.depth < max) {
-      std::vector<CodePointRange> on_trie;
-      for (const auto& [c, child] : node.children) {
-        on_trie.push_back({c, c});
-        ways.push_back(sequence({one_of({{c, c}}), nodes[child]}));
+  const auto& [this_one, others] = known->second;
+  return builder_.choice(std::vector{sequence({this_one, next}), sequence({others, repeated_any(min, max)})}, {});
+}
+
+// Names of members have their ends in common, within one object and among many.
+NodeId Strings::all_but_one(const std::u32string& text, std::size_t begin, std::uint32_t min, std::uint32_t max) {
+  constexpr std::size_t kLongestKept = 64;
+  const auto kept = [&](std::size_t place) { return text.size() - place <= kLongestKept; };
+  const auto key = [&](std::size_t place) {
+    return std::tuple(text.substr(place), fewer(min, place - begin), fewer(max, place - begin));
+  };
+  // No code points beyond the bound.
+  const std::size_t end = max == kNoBound ? text.size() : std::min(text.size(), begin + max);
+  std::size_t at = begin;
+  NodeId node{};
+  for (;; ++at) {
+    if (kept(at)) {
+      if (const auto it = all_but_one_.find(key(at)); it != all_but_one_.end()) {
+        node = it->second;
+        break;
       }
-      const std::uint32_t depth = node.depth + 1;
-      const NodeId rest = repeated_any(min > depth ? min - depth : 0, max == kNoBound ? kNoBound : max - depth);
-      ways.push_back(sequence({one_of(complement(on_trie)), rest}));
     }
+    if (at < end) continue;
+    // The whole text, or as much of it as there may be.
+    const std::uint32_t least = fewer(min, at - begin);
+    if (at < text.size())
+      node = builder_.empty({});
+    else
+      node = max == at - begin ? builder_.nothing({})
+                               : repeated_any(std::max<std::uint32_t>(least, 1), fewer(max, at - begin));
+    if (kept(at)) all_but_one_.emplace(key(at), node);
+    break;
+  }
+  while (at-- > begin) {
+    const std::size_t read = at - begin;
+    node = one_more(text[at], node, fewer(min, read + 1), fewer(max, read + 1));
+    if (read >= min) node = builder_.choice(std::vector{builder_.empty({}), node}, {});
+    if (kept(at)) all_but_one_.emplace(key(at), node);
+  }
+  return node;
+}
+
+NodeId Strings::all_but(const std::vector<std::string>& texts, std::uint32_t min, std::uint32_t max) {
+  std::vector<std::u32string> sorted;
+  for (const std::string& text : texts) {
+    std::u32string code_points = decoded(text);
+    if (max == kNoBound || code_points.size() <= max) sorted.push_back(std::move(code_points));
+  }
+  if (sorted.empty()) return repeated_any(min, max);
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  // Texts from `first` to `last` have `depth` code points in common. Children stand behind their parents.
+  struct Part {
+    std::size_t first;
+    std::size_t last;
+    std::size_t depth = 0;
+    std::size_t children = 0;  // the first of them
+  };
+  std::vector<Part> parts{{0, sorted.size()}};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    auto [first, last, depth, children] = parts[i];
+    if (last - first == 1) continue;
+    parts[i].children = parts.size();
+    if (sorted[first].size() == depth) ++first;  // a text that ends here
+    while (first < last) {
+      std::size_t next = first;
+      while (next < last && sorted[next][depth] == sorted[first][depth]) ++next;
+      parts.push_back({first, next, depth + 1});
+      first = next;
+    }
+  }
+  std::vector<NodeId> nodes(parts.size());
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    const auto& [first, last, depth, children] = parts[i];
+    if (last - first == 1) {
+      nodes[i] = all_but_one(sorted[first], depth, fewer(min, depth), fewer(max, depth));
+      continue;
+    }
+    std::vector<NodeId> ways;
+    if (sorted[first].size() != depth && depth >= min) ways.push_back(builder_.empty({}));
+    std::vector<CodePointRange> here;
+    for (std::size_t child = children; child < parts.size() && parts[child].depth == depth + 1; ++child) {
+      if (parts[child].first >= last) break;
+      const char32_t c = sorted[parts[child].first][depth];
+      here.push_back({c, c});
+      ways.push_back(sequence({one_of({{c, c}}), nodes[child]}));
+    }
+    ways.push_back(sequence({one_of(complement(here)), repeated_any(fewer(min, depth + 1), fewer(max, depth + 1))}));
     nodes[i] = builder_.choice(ways, {});
   }
   return nodes[0];

@@ -11,6 +11,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "glrsampler/grammar.hpp"
@@ -45,9 +48,12 @@ class Strings {
  private:
   NodeId code_points(const std::vector<CodePointRange>& ranges);
   NodeId one_of(const std::vector<CodePointRange>& ranges);
+  std::optional<NodeId> escapes(const std::vector<CodePointRange>& ranges);
   NodeId hexadecimal(const std::vector<CodePointRange>& ranges, unsigned digits);
   NodeId surrogate_pairs(const std::vector<CodePointRange>& ranges);
   NodeId repeated_any(std::uint32_t min, std::uint32_t max);
+  NodeId one_more(char32_t c, NodeId next, std::uint32_t min, std::uint32_t max);
+  NodeId all_but_one(const std::u32string& text, std::size_t begin, std::uint32_t min, std::uint32_t max);
   NodeId sequence(std::initializer_list<NodeId> nodes);
   NodeId literal(std::string_view bytes) { return builder_.literal(bytes, {}); }
 
@@ -58,8 +64,13 @@ class Strings {
   std::string file_;
   std::optional<NodeId> piece_;
   std::map<std::vector<std::pair<char32_t, char32_t>>, NodeId> spelled_;
+  std::map<std::uint64_t, std::optional<NodeId>> escapes_;  // canonical ones, by which code points have them
+  std::map<std::pair<unsigned, std::vector<std::pair<char32_t, char32_t>>>, NodeId> hexadecimal_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, NodeId> repeated_;
   std::map<std::pair<std::string, bool>, NodeId> matching_;
+  std::unordered_map<char32_t, std::pair<NodeId, NodeId>> apart_;  // a code point, all others
+  // By the text, or the end of one, and the bounds.
+  std::map<std::tuple<std::u32string, std::uint32_t, std::uint32_t>, NodeId> all_but_one_;
 };
 
 }  // namespace glr::json_schema

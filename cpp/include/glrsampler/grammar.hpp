@@ -226,11 +226,20 @@ class Grammar {
   std::vector<std::string> warnings_;
 };
 
+class IdIndex;
+
 // Builds a Grammar bottom up: children first. Rules may be referred to before they are defined.
 class GrammarBuilder {
  public:
   // `front_end` names the reader and its options, the reader up to the first blank; it enters the fingerprint.
   GrammarBuilder(std::string_view source, std::string_view file, std::string_view front_end);
+  GrammarBuilder(GrammarBuilder&&) noexcept;
+  GrammarBuilder& operator=(GrammarBuilder&&) noexcept;
+  ~GrammarBuilder();
+
+  // From here on nodes that are equal and have no place in the source are one: for front ends that write much that
+  // says the same.
+  void share_nodes();
 
   NodeId empty(Span span) { return literal("", span); }
   NodeId literal(std::string_view bytes, Span span);
@@ -274,9 +283,11 @@ class GrammarBuilder {
 
  private:
   NodeId add(Node node);
+  NodeId add_or_share(Node node);
   Grammar grammar_;
   std::vector<bool> defined_;
   std::string front_end_;
+  std::unique_ptr<IdIndex> shared_;
 };
 
 // The complement of a class among all Unicode scalar values, sorted and merged.
