@@ -90,6 +90,33 @@ TEST(values) {
   }
 }
 
+// Beyond what a double holds.
+TEST(long_numbers) {
+  const std::string digits(400, '7');
+  const Document document("[1, \"9e999\", 1e309, -" + digits + ", [2E-400, \"\\\"1e999\"], 3.5e+12]", "schema");
+  CHECK_EQ(canonical_text(document.root()), "[1,\"9e999\",1e309,-" + digits + ",[2E-400,\"\\\"1e999\"],3.5e+12]");
+  CHECK_THROWS_GRAMMAR(Document("[1e309, 01e309]", "schema"), 1, 10, "unexpected");
+  CHECK_THROWS_GRAMMAR(Document("[1e309, 1e+]", "schema"), 1, 12, "unexpected");
+  const std::string least = R"({"type": "integer", "minimum": )" + digits + "}";
+  CHECK(admits(least, digits));
+  CHECK(!admits(least, digits.substr(1) + "6"));
+  CHECK(admits(R"({"const": 1e309})", "1e309"));
+  CHECK(admits(R"({"type": "number", "maximum": 1e309})", std::string(309, '9')));
+  CHECK(!admits(R"({"type": "number", "maximum": 1e309})", "1" + std::string(308, '0') + "1"));
+  expect_refusal(R"({"items": {"minimum": 1e1300}})", "#/items/minimum", "too many digits");
+}
+
+TEST(repeated_keys) {
+  const auto warnings = [](std::string_view schema) { return Grammar::from_json_schema(schema)->warnings(); };
+  const std::vector<std::string> expected{"#/items/1/a~1b/type: the key is there twice: the last one counts"};
+  CHECK(warnings(R"({"items": [{}, {"a/b": {"type": "null", "type": "string"}}]})") == expected);
+  CHECK(warnings(R"({"properties": {"type": {"type": "null"}}})").empty());
+  CHECK(admits(R"({"type": "null", "type": "string"})", R"("x")"));
+  JsonSchemaOptions options;
+  options.profile = JsonSchemaOptions::Profile::Strict;
+  CHECK_THROWS_GRAMMAR(Grammar::from_json_schema(R"({"type": "null", "type": "null"})", options), 0, 0, "twice");
+}
+
 TEST(references) {
   const Document document(R"({
     "$id": "https://a.b/c/root.json", "$defs": {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import subprocess
 import sys
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 import glrsampler as glr
@@ -662,6 +664,45 @@ def test_ways_to_give_a_schema() -> None:
         glr.Grammar.from_json_schema({}, whitespace="none")  # type: ignore[arg-type]  # the error is what is tested
     with pytest.raises(ValueError, match="max_digits"):
         glr.Grammar.from_json_schema({}, max_digits=0)
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return schema
+
+
+def _endless() -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "array"}
+    schema["items"] = {"not": schema}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "message"),
+    [
+        ({"items": {"minimum": math.nan}}, "#/items/minimum", "nan is no JSON"),
+        ({"const": [1, {"a/b": -math.inf}]}, "#/const/1/a~1b", "-inf is no JSON"),
+        ({"properties": {1: {}}}, "#/properties", "key 1 is no JSON"),
+        ({"const": b"x"}, "#/const", "a value of type bytes"),
+        ({"enum": ["a", {"x": {"a"}}]}, "#/enum/1/x", "a value of type set"),
+        ({"const": "\ud800"}, "#/const", "half of a surrogate pair"),
+        ({"minimum": 10**5000}, "#/minimum", "16610 bits"),
+        (_nested(5_000), "#", "nesting of more than 400 levels"),
+        (_endless(), "#", "a dict that contains itself"),
+    ],
+)
+def test_objects_that_are_no_json(schema: Any, pointer: str, message: str) -> None:
+    with pytest.raises(glr.SchemaError, match=message) as raised:
+        glr.Grammar.from_json_schema(schema)
+    assert raised.value.pointer == pointer
+    assert raised.value.hint
+
+
+def test_mappings_of_other_types() -> None:
+    schema = MappingProxyType({"properties": MappingProxyType({"a": {"enum": (1, 10**300)}})})
+    check(schema, ['{"a": 1}', '{"a": 1' + "0" * 300 + "}"], ['{"a": 10}'])
 
 
 def test_unique_items_of_many_values() -> None:

@@ -38,6 +38,10 @@ std::string_view kind_name(ValueKind kind) {
 
 Reader::Reader(std::string_view text, std::size_t begin, const JsonSchemaOptions& options, std::string_view file)
     : document_(text, begin, file), references_(document_), options_(options), file_(file) {
+  for (const std::string& at : document_.repeated_keys()) {
+    if (options_.profile == JsonSchemaOptions::Profile::Strict) invalid(at, "key that is there twice", "keep one");
+    warnings_.push_back(at + ": the key is there twice: the last one counts");
+  }
   schema_at(document_.root(), "#");
   while (!todo_.empty()) {
     const auto [id, value] = todo_.back();
@@ -80,7 +84,10 @@ std::uint32_t Reader::count_of(const Value& value, const std::string& at) const 
 
 Decimal Reader::decimal_of(const Value& value, const std::string& at) const {
   const auto d = Decimal::parse(expect(value, ValueKind::Number, at).text);
-  if (!d) fail(file_, at, DiagnosticKind::LimitExceeded, quoted(value.text) + " has too many digits when written out");
+  if (!d) {
+    fail(file_, at, DiagnosticKind::LimitExceeded, quoted(value.text) + " has too many digits when written out",
+         "at most " + std::to_string(Decimal::kMaxDigits) + ", without an exponent");
+  }
   return *d;
 }
 

@@ -1,7 +1,8 @@
 // Value: a JSON text as a tree, numbers as they are written.
 //
 // A schema's numbers are kept as text because a bound such as 0.1 or 9007199254740993 has no double that equals it.
-// Of an object's equal keys the last one counts, at the place of the first, as Python and ECMAScript have it.
+// Of an object's equal keys the last one counts, at the place of the first, as Python and ECMAScript have it; where
+// there are some is kept.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +41,14 @@ class Document {
   static constexpr std::size_t kMaxDepth = 400;
 
   const Value& root() const { return *root_; }
+  // JSON pointers of keys that an object has twice, "#/...".
+  const std::vector<std::string>& repeated_keys() const { return repeated_keys_; }
 
  private:
   friend class TreeBuilder;
   std::deque<Value> values_;
   const Value* root_ = nullptr;
+  std::vector<std::string> repeated_keys_;
 };
 
 // The one spelling of a string that canonical text uses: UTF-8, escapes only where JSON demands them, the short
