@@ -183,6 +183,12 @@ TEST(products) {
   for (const std::string_view text : {R"("xyz")", R"("abc")", R"("a0a1a2a3a4a5a6a7a8")"}) CHECK(admits(strings, text));
   for (const std::string_view text : {R"("x")", R"("b1")", R"("a0a1a2a3a4a5a7a8a9")"}) CHECK(!admits(strings, text));
 
+  // Values listed in an alternative are still subject to what stands around it.
+  const std::string listed = R"x({"allOf": [{"pattern": "b$"}, {"anyOf": [
+    {"if": {"pattern": "^(?!a)"}, "else": {"enum": ["a"]}}, {"pattern": "^a*b"}]}]})x";
+  CHECK(!admits(listed, R"("a")"));
+  CHECK(admits(listed, R"("xb")"));
+
   // Keys that ask for the same property.
   std::string asking = R"({"type": "object", "properties": {"t": {"enum": ["a", "b", "c"]}}, "dependencies": {)";
   for (int i = 0; i < 30; ++i) {

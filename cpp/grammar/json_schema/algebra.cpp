@@ -645,7 +645,7 @@ void Algebra::settle_string(StringShape& shape) {
   const std::vector<std::string> excluded = std::exchange(shape.excluded, {});
   const std::unordered_set<std::string_view> gone(excluded.begin(), excluded.end());
   std::erase_if(only, [&](const std::string& v) { return gone.contains(v) || !admits(shape, v); });
-  shape.any_of.clear();
+  shape = {};
   shape.only = std::move(only);
 }
 

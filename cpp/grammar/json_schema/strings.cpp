@@ -349,11 +349,6 @@ NodeId Strings::piece_of_source() {
 
 // Recurses on alternatives in each other, of which the algebra makes a bounded number.
 NodeId Strings::content(const StringShape& shape) {
-  if (shape.only) {
-    std::vector<NodeId> texts;
-    for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
-    return builder_.choice(texts, {});
-  }
   if (!shape.any_of.empty() && combinations(shape) <= kFewCombinations) {
     StringShape all = shape;
     const std::vector<StringShape> ways = std::move(all.any_of.back());
@@ -366,10 +361,18 @@ NodeId Strings::content(const StringShape& shape) {
     }
     return builder_.choice(texts, {});
   }
-  if (shape.matches.empty() && shape.not_matches.empty() && !shape.from_source && !shape.not_from_source &&
-      shape.any_of.empty())
-    return all_but(shape.excluded, shape.min_length, shape.max_length);
   std::vector<NodeId> all;
+  if (shape.only) {
+    StringShape others = shape;
+    others.only.reset();
+    std::vector<NodeId> texts;
+    for (const std::string& text_of : *shape.only) texts.push_back(text(text_of));
+    all.push_back(builder_.choice(texts, {}));
+    if (others.unconstrained()) return all[0];
+  }
+  if (shape.matches.empty() && shape.not_matches.empty() && !shape.from_source && !shape.not_from_source &&
+      shape.any_of.empty() && !shape.only)
+    return all_but(shape.excluded, shape.min_length, shape.max_length);
   if (shape.from_source) all.push_back(piece_of_source());
   for (const Pattern& p : shape.matches) all.push_back(matching(p));
   for (const std::vector<StringShape>& ways : shape.any_of) {
