@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from . import __version__
 from ._core import Constraint, Grammar, Matcher, Sampler, Vocabulary
@@ -74,7 +74,15 @@ def _add_grammar(command: argparse.ArgumentParser) -> argparse._MutuallyExclusiv
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("--grammar", metavar="FILE", help="grammar file; - is standard input (GBNF)")
     source.add_argument("--json-schema", metavar="FILE", help="JSON Schema file; - is standard input")
+    _add_property_order(command)
     return source
+
+
+def _add_property_order(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--property-order", choices=("schema", "any"),
+        help="of the members of objects: as the schema declares them (default), or any",
+    )  # fmt: skip
 
 
 def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -132,6 +140,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("grammar", nargs="?", metavar="FILE", help="grammar file; - is standard input (GBNF)")
     source.add_argument("--json-schema", metavar="FILE", help="the same as a JSON Schema; - is standard input")
+    _add_property_order(command)
     command.add_argument("--text", metavar="FILE", help="does this text match as a whole? - is standard input")
 
 
@@ -321,6 +330,7 @@ def _check(options: argparse.Namespace) -> int:
         print(f"{options.text}: the text ends too early", file=sys.stderr)
     except RejectedToken as error:
         print(f"{options.text}: {_place(text, error.offset)}: {error}", file=sys.stderr)
+        _suggest_any_order(options, grammar, text, whole=True)
     return INCOMPLETE
 
 
@@ -334,6 +344,7 @@ def _explain(options: argparse.Namespace) -> int:
         matcher.commit_bytes(text)
     except RejectedToken as error:
         print(f"--text: {_place(text, error.offset)}: {error}", file=sys.stderr)
+        _suggest_any_order(options, grammar, text, whole=False)
         matcher.reset()
         matcher.commit_bytes(text[: error.offset])
         _show_next(matcher, vocabulary, options.tokens)
@@ -455,6 +466,23 @@ def _place(text: bytes, offset: int) -> str:
     return f"line {line}, column {column}"
 
 
+def _suggest_any_order(options: argparse.Namespace, grammar: Grammar, text: bytes, *, whole: bool) -> None:
+    """Where the order of properties is all that is wrong with a text, say so."""
+    if options.json_schema is None or options.property_order == "any":
+        return
+    any_order = Grammar.from_json_schema(grammar.source, property_order="any")
+    if whole:
+        fits = any_order.matches(text)
+    else:
+        try:
+            any_order.compile(_byte_vocabulary()).matcher().commit_bytes(text)
+            fits = True
+        except RejectedToken:
+            fits = False
+    if fits:
+        print("only the order of the properties is wrong: --property-order any accepts this", file=sys.stderr)
+
+
 def _byte_vocabulary() -> Vocabulary:
     return Vocabulary.from_tokens([bytes([byte]) for byte in range(256)], [256], {256: "<end>"})
 
@@ -462,7 +490,10 @@ def _byte_vocabulary() -> Vocabulary:
 def _read_grammar(options: argparse.Namespace) -> Grammar:
     if options.json_schema is not None:
         name = "standard input" if options.json_schema == "-" else Path(options.json_schema).name
-        return Grammar.from_json_schema(_read_text(options.json_schema), file=name)
+        order: Literal["schema", "any"] = options.property_order or "schema"
+        return Grammar.from_json_schema(_read_text(options.json_schema), property_order=order, file=name)
+    if options.property_order is not None:
+        raise BadInput("--property-order goes with --json-schema")
     path: str = options.grammar
     if path == "-":
         return Grammar.from_gbnf(_read_text(path), file="standard input")

@@ -275,3 +275,26 @@ def test_json_schemas(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "did you mean 'string'" in done.stderr
     assert run("explain", "--json-schema", "x", "--grammar", "y", "--text", "").returncode == 2
+
+
+def test_the_order_of_properties(tmp_path: Path) -> None:
+    schema = tmp_path / "pair.json"
+    schema.write_text('{"properties": {"a": {"type": "null"}, "b": {"type": "null"}}, "additionalProperties": false}')
+    text = tmp_path / "text.json"
+    text.write_text('{"b": null, "a": null}')
+    arguments = ("check", "--json-schema", str(schema), "--text", str(text))
+    hint = "only the order of the properties is wrong: --property-order any accepts this\n"
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert done.stderr.endswith(hint)
+    done = run(*arguments, "--property-order", "any")
+    assert (done.returncode, done.stderr) == (0, f"{text}: matches\n")
+    text.write_text('{"b": null, "a": 1}')
+    assert hint not in run(*arguments).stderr
+    done = run("explain", "--json-schema", str(schema), "--text", '{"b":null,"a')
+    assert done.returncode == 1
+    assert done.stderr.endswith(hint)
+    assert hint not in run("explain", "--json-schema", str(schema), "--text", '{"b":null,"c').stderr
+    done = run("check", "-", "--property-order", "any", stdin='root ::= "a"')
+    assert done.returncode == 2
+    assert "--property-order goes with --json-schema" in done.stderr

@@ -41,6 +41,17 @@ std::size_t number_end(std::string_view text, std::size_t begin) {
   return at;
 }
 
+// Behind the quote that ends the string that begins here.
+std::size_t string_end(std::string_view text, std::size_t begin) {
+  for (std::size_t at = begin + 1;; ++at) {
+    at = text.find('"', at);
+    if (at == std::string_view::npos) return text.size();
+    std::size_t escapes = at;
+    while (text[escapes - 1] == '\\') --escapes;  // the opening quote is none
+    if ((at - escapes) % 2 == 0) return at + 1;
+  }
+}
+
 // Numbers by their order in the text, as they are written.
 using LongNumbers = std::unordered_map<std::size_t, std::string>;
 
@@ -55,8 +66,7 @@ std::string without_long_numbers(std::string_view text, LongNumbers& numbers) {
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (c == '"') {
-      for (++at; at < text.size() && text[at] != '"'; ++at) at += text[at] == '\\' ? 1 : 0;
-      ++at;
+      at = string_end(text, at);
     } else if (c == '-' || is_digit(c)) {
       const std::size_t end = std::max(number_end(text, at), at + 1);
       const std::string_view number = text.substr(at, end - at);
