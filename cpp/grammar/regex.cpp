@@ -517,14 +517,35 @@ NodeId regex_search(GrammarBuilder& builder, std::string_view pattern, const Reg
   std::vector<std::uint32_t> parts{tree.root};
   if (root.kind == RegexKind::Sequence) parts.assign(tree.parts(root).begin(), tree.parts(root).end());
   const auto is = [&](std::uint32_t part, RegexKind kind) { return tree.nodes[part].kind == kind; };
-  if (!parts.empty() && is(parts.front(), RegexKind::Start))
-    parts.erase(parts.begin());
-  else
-    parts.insert(parts.begin(), any);
-  if (!parts.empty() && is(parts.back(), RegexKind::End))
-    parts.pop_back();
-  else
-    parts.push_back(any);
+  const bool from_start = !parts.empty() && is(parts.front(), RegexKind::Start);
+  if (from_start) parts.erase(parts.begin());
+  const bool to_end = !parts.empty() && is(parts.back(), RegexKind::End);
+  if (to_end) parts.pop_back();
+  // Beside any text a repetition says no more than that it is there as often as it must be.
+  const auto shorten = [&](bool front) {
+    while (!parts.empty()) {
+      std::uint32_t& part = front ? parts.front() : parts.back();
+      const RegexNode node = tree.nodes[part];
+      if (node.kind != RegexKind::Repeat || node.assertion) return;
+      if (node.min > 0) {
+        const std::uint32_t repeated = tree.parts(node)[0];
+        part = node.min == 1 ? repeated : tree.add_repeat(repeated, node.min, node.min, node.span);
+        return;
+      }
+      parts.erase(front ? parts.begin() : parts.end() - 1);
+    }
+  };
+  if (!from_start) shorten(true);
+  if (!to_end) shorten(false);
+  if (!from_start && !to_end && parts.size() == 1 && is(parts[0], RegexKind::Class)) {
+    // One code point of a class somewhere: the first one will do, and after it nothing is open.
+    const auto& ranges = tree.classes[tree.nodes[parts[0]].index];
+    const std::uint32_t others = tree.add_repeat(tree.add_class(complement(ranges), whole), 0, kUnbounded, whole);
+    parts = {others, parts[0], any};
+  } else {
+    if (!from_start) parts.insert(parts.begin(), any);
+    if (!to_end) parts.push_back(any);
+  }
   tree.root = tree.add(RegexKind::Sequence, parts, whole);
   return Translator(builder, tree, pattern, settings).text();
 }
