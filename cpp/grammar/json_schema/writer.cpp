@@ -117,20 +117,24 @@ NodeId Writer::write_shape(const Shape& shape) {
   if (has(kTrue)) ways.push_back(literal("true"));
   if (has(kFalse)) ways.push_back(literal("false"));
   if (has(kNumber)) ways.push_back(number(shape.number, shape.types & kNumber));
-  if (has(kString))
-    ways.push_back(shape.string.unconstrained() ? string() : strings_.quoted(strings_.content(shape.string)));
+  if (has(kString)) ways.push_back(string(shape.string));
   if (has(kArray)) ways.push_back(array(shape.array));
   if (has(kObject)) ways.push_back(object(shape.object));
   return choice(ways);
 }
 
-NodeId Writer::string() {
-  if (!string_) {
+// A rule for each language of strings: inside one of them a state is the same wherever the string stands, if the engine
+// finds that worth a call.
+NodeId Writer::string(const StringShape& shape) {
+  const NodeId text = strings_.quoted(strings_.content(shape));
+  if (shape.only) return text;
+  auto known = string_rules_.find(text);
+  if (known == string_rules_.end()) {
     const RuleId rule = builder_.declare("string");
-    builder_.define(rule, strings_.quoted(strings_.any_content()), {});
-    string_ = builder_.rule_ref(rule, {});
+    builder_.define(rule, text, {});
+    known = string_rules_.emplace(text, builder_.rule_ref(rule, {})).first;
   }
-  return *string_;
+  return known->second;
 }
 
 NodeId Writer::number(const NumberShape& shape, TypeSet types) {

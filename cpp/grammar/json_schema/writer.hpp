@@ -50,7 +50,7 @@ class Writer {
   bool strict() const { return options_.profile == JsonSchemaOptions::Profile::Strict; }
   bool too_deep() const { return depth_ > kStrictDepth; }
   NodeId any_value();
-  NodeId string();
+  NodeId string(const StringShape& shape);
   NodeId number(const NumberShape& shape, TypeSet types);
 
   // arrays.cpp
@@ -96,9 +96,9 @@ class Writer {
   // By goal and, in the strict profile, the arrays and objects around it.
   std::map<std::pair<std::uint32_t, Goal>, NodeId> written_;
   std::deque<Waiting> waiting_;
-  std::string pointer_ = "#";  // of what is being written
-  std::uint32_t depth_ = 0;    // of what is being written, in the strict profile; 0 in all others
-  std::optional<NodeId> string_;
+  std::string pointer_ = "#";              // of what is being written
+  std::uint32_t depth_ = 0;                // of what is being written, in the strict profile; 0 in all others
+  std::map<NodeId, NodeId> string_rules_;  // by what stands between the quotes, and they
   std::optional<NodeId> number_;
   std::optional<NodeId> any_array_;
   std::optional<NodeId> any_object_;
