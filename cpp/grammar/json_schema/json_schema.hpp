@@ -1,7 +1,7 @@
 // The JSON Schema front end as a list of its stages:
 //
 //   value      JSON text -> a tree, numbers as they are written
-//   reader     tree -> schemas, references resolved (references, limits)
+//   reader     tree -> schemas, references resolved (references, limits), equal ones made one (merge_equal)
 //   algebra    schemas to be met or not to be met -> a union of shapes, one conjunction of constraints each (shape)
 //   writer     shapes -> rules of a Grammar (strings, numbers, arrays, objects)
 #pragma once

@@ -1,8 +1,8 @@
 // Value: a JSON text as a tree, numbers as they are written.
 //
 // A schema's numbers are kept as text because a bound such as 0.1 or 9007199254740993 has no double that equals it.
-// Of an object's equal keys the last one counts, at the place of the first, as Python and ECMAScript have it; where
-// there are some is kept.
+// Of an object's equal keys the last one counts, at the place of the first, as Python and ECMAScript have it; the
+// document knows where there are some.
 #pragma once
 
 #include <cstddef>
