@@ -152,7 +152,7 @@ std::shared_ptr<Constraint::Impl> read_artifact(std::string_view bytes, std::sha
     impl->mode = static_cast<Mode>(mode);
     impl->limits = read_limits(in);
     impl->engine = std::make_shared<Engine>(impl->vocabulary.get(), impl->limits.max_bytes);
-    lower(*impl);
+    lower(*impl, Deadline(Deadline::Clock::now(), impl->limits.max_compile_seconds));
 
     Machine& machine = impl->engine->machine();
     const std::shared_ptr<MaskAutomaton> masks = impl->engine->masks();

@@ -17,38 +17,38 @@ namespace glr {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Deadline::Clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 [[noreturn]] void over(const char* budget, std::uint64_t limit, std::uint64_t value, const Grammar& grammar) {
   const std::string& rule = grammar.rule(grammar.root()).name;
-  throw BudgetError("compiling '" + rule + "' exceeds the budget " + budget + ": " + std::to_string(value) +
+  throw BudgetError("compiling " + quoted(rule) + " exceeds the budget " + budget + ": " + std::to_string(value) +
                         " is more than " + std::to_string(limit) +
                         "; raise it in Limits, or compile lazily, which needs no exploration",
                     budget, limit, value, rule);
 }
 
 // Everything a mask can need, or a BudgetError.
-void fill_eagerly(Constraint::Impl& impl, Clock::time_point began) {
+void fill_eagerly(Constraint::Impl& impl, const Deadline& deadline) {
   const Limits& limits = impl.limits;
   const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
   const std::size_t before = impl.engine->bytes();
   Filler filler(impl.engine->machine(), *masks, impl.root,
                 static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
-  for (std::uint64_t n = 0; filler.step(false) != Filler::Progress::Done; ++n) {
+  for (std::uint64_t n = 0;; ++n) {
+    {
+      const TimedLock lock(impl.engine->machine(), deadline);
+      if (filler.step(false) == Filler::Progress::Done) return;
+    }
     if (filler.states() > limits.max_states) over("max_states", limits.max_states, filler.states(), *impl.grammar);
     if (filler.transitions() > limits.max_transitions)
       over("max_transitions", limits.max_transitions, filler.transitions(), *impl.grammar);
     if (n % 16 != 0) continue;
+    deadline.look();
     const std::size_t bytes = impl.engine->machine().bytes() + masks->bytes();
     if (bytes > before && bytes - before > limits.max_bytes)
       over("max_bytes", limits.max_bytes, bytes - before, *impl.grammar);
-    const double seconds = seconds_since(began);
-    if (seconds > limits.max_compile_seconds) {
-      over("max_compile_seconds", static_cast<std::uint64_t>(limits.max_compile_seconds),
-           static_cast<std::uint64_t>(seconds + 1), *impl.grammar);
-    }
   }
 }
 
@@ -81,29 +81,25 @@ void fill_in_background(Constraint::Impl& impl) {
 
 }  // namespace
 
-void lower(Constraint::Impl& impl) {
+void lower(Constraint::Impl& impl, const Deadline& deadline) {
   const Grammar& grammar = *impl.grammar;
-  impl.root = impl.engine->lower(grammar, impl.limits);
+  impl.root = impl.engine->lower(grammar, impl.limits, deadline);
   const auto& nodes = grammar.nodes();
   if (std::ranges::none_of(nodes, [](const Node& n) { return n.kind == NodeKind::Terminal; })) return;
   {
     Machine& machine = impl.engine->machine();
-    const auto lock = machine.lock_now();
+    const TimedLock lock(machine, deadline);
     if (never_stuck(machine, impl.root)) return;
   }
   impl.engine = std::make_shared<Engine>(impl.vocabulary.get(), impl.limits.max_bytes, true);
-  impl.root = impl.engine->lower(grammar, impl.limits);
-  Machine& machine = impl.engine->machine();
-  const Rule& rule = grammar.rule(grammar.root());
-  try {
-    if (machine.ends(impl.root).empty()) {
-      throw grammar_error(
-          grammar.source(), grammar.file(),
-          {DiagnosticKind::NoSentence, rule.span, "no text is a sentence of the rule " + quoted(rule.name),
-           "terminals match longest: whatever ends one here makes it longer"});
-    }
-  } catch (const BudgetError& e) {
-    throw BudgetError("compiling " + quoted(rule.name) + ": " + e.what(), e.budget, e.limit, e.value, rule.name);
+  impl.root = impl.engine->lower(grammar, impl.limits, deadline);
+  const TimedLock lock(impl.engine->machine(), deadline);
+  if (impl.engine->machine().ends(impl.root).empty()) {
+    const Rule& rule = grammar.rule(grammar.root());
+    throw grammar_error(
+        grammar.source(), grammar.file(),
+        {DiagnosticKind::NoSentence, rule.span, "no text is a sentence of the rule " + quoted(rule.name),
+         "terminals match longest: whatever ends one here makes it longer"});
   }
 }
 
@@ -142,8 +138,15 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
   });
   // Freeing a full engine takes a tenth of a second, which is nobody's to wait for.
   if (replaced.use_count() == 1) std::thread([gone = std::move(replaced)] {}).detach();
-  lower(*impl);
-  if (mode == Mode::Eager) fill_eagerly(*impl, began);
+  const Deadline deadline(began, limits.max_compile_seconds);
+  try {
+    lower(*impl, deadline);
+    if (mode == Mode::Eager) fill_eagerly(*impl, deadline);
+  } catch (const BudgetError& e) {
+    if (!e.rule.empty()) throw;
+    const std::string& rule = impl->grammar->rule(impl->grammar->root()).name;
+    throw BudgetError("compiling " + quoted(rule) + ": " + e.what(), e.budget, e.limit, e.value, rule);
+  }
   return ready(std::move(impl), began);
 }
 
@@ -178,7 +181,8 @@ bool matches(const Grammar& grammar, std::string_view text) {
   Stack stack(engine.machine());
   Heads heads;
   Heads next;
-  const ExprId root = engine.lower(grammar, {});
+  const Limits limits;
+  const ExprId root = engine.lower(grammar, limits, Deadline(Clock::now(), limits.max_compile_seconds));
   if (root == kNothing) return false;
   stack.add(heads, root, kBottom);
   StackId held = kBottom;

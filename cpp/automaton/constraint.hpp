@@ -33,6 +33,6 @@ struct Constraint::Impl {
 
 // Sets the root, on the engine at hand; on a careful one of its own where guards may leave nothing to go on with.
 // Throws what compiling throws.
-void lower(Constraint::Impl& impl);
+void lower(Constraint::Impl& impl, const Deadline& deadline);
 
 }  // namespace glr

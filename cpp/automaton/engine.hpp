@@ -33,8 +33,8 @@ class Engine {
   std::uint32_t generations() const { return generations_; }
 
   // The root of a grammar as a state of the machine.
-  ExprId lower(const Grammar& grammar, const Limits& limits) {
-    return glr::lower(grammar, vocabulary_, limits, machine_, rules_);
+  ExprId lower(const Grammar& grammar, const Limits& limits, const Deadline& deadline) {
+    return glr::lower(grammar, vocabulary_, limits, deadline, machine_, rules_);
   }
 
   std::size_t bytes() {

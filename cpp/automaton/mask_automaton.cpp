@@ -221,35 +221,33 @@ ResidualId MaskAutomaton::intern(Residual residual) {
 MaskAutomaton::PositionId MaskAutomaton::position(const Heads& heads) {
   if (heads.empty()) return kDeadPosition;
   const StackId configuration = local_.configuration(heads);
-  const auto [it, fresh] = position_of_.emplace(configuration, static_cast<PositionId>(positions_.size()));
-  if (fresh) {
-    local_.retain(configuration);
-    positions_.push_back({});
-    Position& p = positions_.back();
-    p.configuration = configuration;
-    for (const Head& h : heads) {
-      if (!local_.accepts(h.tail)) continue;
-      machine_.for_each_exit(h.state, [&](ExprId guard) {
-        if (guard == kNothing)
-          p.pops = true;
-        else
-          p.guards.push_back(guard);
-      });
-    }
-    if (p.pops) p.guards.clear();
-    std::sort(p.guards.begin(), p.guards.end());
-    p.guards.erase(std::unique(p.guards.begin(), p.guards.end()), p.guards.end());
-    if (machine_.careful()) {
-      for (const Head& h : heads) {
-        const std::vector<ExprId> ends = local_.ends(h.state, h.tail);
-        p.ends.insert(p.ends.end(), ends.begin(), ends.end());
-      }
-      std::sort(p.ends.begin(), p.ends.end());
-      p.ends.erase(std::unique(p.ends.begin(), p.ends.end()), p.ends.end());
-      if (!p.ends.empty() && p.ends[0] == kNothing) p.ends.clear();
-    }
+  if (const auto it = position_of_.find(configuration); it != position_of_.end()) return it->second;
+  Position p;
+  p.configuration = configuration;
+  for (const Head& h : heads) {
+    if (!local_.accepts(h.tail)) continue;
+    machine_.for_each_exit(h.state, [&](ExprId guard) {
+      if (guard == kNothing)
+        p.pops = true;
+      else
+        p.guards.push_back(guard);
+    });
   }
-  return it->second;
+  if (p.pops) p.guards.clear();
+  std::sort(p.guards.begin(), p.guards.end());
+  p.guards.erase(std::unique(p.guards.begin(), p.guards.end()), p.guards.end());
+  if (machine_.careful()) {  // may throw: nothing is noted before
+    for (const Head& h : heads) {
+      const std::vector<ExprId> ends = local_.ends(h.state, h.tail);
+      p.ends.insert(p.ends.end(), ends.begin(), ends.end());
+    }
+    std::sort(p.ends.begin(), p.ends.end());
+    p.ends.erase(std::unique(p.ends.begin(), p.ends.end()), p.ends.end());
+    if (!p.ends.empty() && p.ends[0] == kNothing) p.ends.clear();
+  }
+  local_.retain(configuration);
+  positions_.push_back(std::move(p));
+  return position_of_.emplace(configuration, static_cast<PositionId>(positions_.size() - 1)).first->second;
 }
 
 template <typename F>

@@ -86,16 +86,14 @@ std::vector<ExprId> ExpressionStore::alternatives(ExprId id) const {
 }
 
 std::vector<ExprId> ExpressionStore::reachable(std::span<const ExprId> roots) const {
-  std::vector<bool> seen(terms_.size());
+  IdMap<bool> seen;  // a bit for every term would make a call as dear as the store is large
   std::vector<ExprId> todo;
   const auto visit = [&](ExprId id) {
-    if (!seen[id]) {
-      seen[id] = true;
-      todo.push_back(id);
-    }
+    if (seen.insert(id, true)) todo.push_back(id);
   };
   for (ExprId r : roots) visit(r);
   for (std::size_t i = 0; i < todo.size(); ++i) {
+    step();
     for (ExprId operand : operands(terms_[todo[i]])) visit(operand);
   }
   std::sort(todo.begin(), todo.end());
@@ -109,6 +107,7 @@ ExprId ExpressionStore::intern(Expr e) {
     return o.kind == e.kind && o.a == e.a && o.b == e.b && o.min == e.min && o.max == e.max;
   });
   if (known != IdIndex::kMissing) return known;
+  step();
   describe(e);
   const auto id = static_cast<ExprId>(terms_.size());
   const bool rest = e.kind == ExprKind::Concat || e.kind == ExprKind::Guarded;
@@ -286,6 +285,9 @@ bool ExpressionStore::nothing_to_factor(std::span<const ExprId> members) const {
   constexpr std::size_t kFew = 12;  // pairs are compared
   if (members.size() > kFew) return false;
   std::array<std::pair<ExprId, ExprId>, kFew> parts;  // first factor, rest
+  const auto counter = [&](ExprId id) {
+    return terms_[id].kind == ExprKind::Repeat || terms_[id].kind == ExprKind::Star;
+  };
   std::size_t n = 0;
   for (const ExprId m : members) {
     if (m == kEmpty) continue;
@@ -295,11 +297,43 @@ bool ExpressionStore::nothing_to_factor(std::span<const ExprId> members) const {
     const bool set = terms_[part.first].kind == ExprKind::Bytes;
     for (std::size_t i = 0; i < n; ++i) {
       if (parts[i].first == part.first) return false;
-      if (set && parts[i].second == part.second && terms_[parts[i].first].kind == ExprKind::Bytes) return false;
+      if (parts[i].second != part.second) continue;
+      if (set && terms_[parts[i].first].kind == ExprKind::Bytes) return false;
+      if (counter(part.first) && counter(parts[i].first)) return false;
     }
     parts[n++] = part;
   }
   return true;
+}
+
+// x{m,n} r | x{k,l} r = x{m,l} r where k is at most n + 1 and l at least n. `members` from `first` on end with `rest`.
+void ExpressionStore::join_counters(std::vector<ExprId>& members, std::size_t first, ExprId rest) {
+  struct Counter {
+    ExprId body;
+    std::uint32_t min;
+    std::uint32_t max;
+    ExprId member;
+  };
+  std::vector<Counter> counters;
+  for (std::size_t k = first; k < members.size(); ++k) {
+    const ExprId m = members[k];
+    const Expr& head = terms_[terms_[m].kind == ExprKind::Concat ? terms_[m].a : m];
+    if (head.kind == ExprKind::Star) counters.push_back({head.a, 0, kNoMax, m});
+    if (head.kind == ExprKind::Repeat) counters.push_back({head.a, head.min, head.max, m});
+  }
+  if (counters.size() < 2) return;
+  std::sort(counters.begin(), counters.end(),
+            [](const Counter& x, const Counter& y) { return x.body != y.body ? x.body < y.body : x.min < y.min; });
+  for (std::size_t i = 0, j; i < counters.size(); i = j) {
+    Counter joined = counters[i];
+    for (j = i + 1; j < counters.size() && counters[j].body == joined.body; ++j) {
+      if (joined.max != kNoMax && counters[j].min > joined.max + 1) break;
+      joined.max = std::max(joined.max, counters[j].max);
+    }
+    if (j == i + 1) continue;
+    for (std::size_t k = i; k < j; ++k) std::erase(members, counters[k].member);
+    members.push_back(concat(repeat(joined.body, joined.min, joined.max), rest));
+  }
 }
 
 // `members`: flat, ascending, distinct. h x | h y = h (x | y) for equal first factors h, then
@@ -374,10 +408,12 @@ ExprId ExpressionStore::factored(std::vector<ExprId> members, unsigned depth,
       }
     }
     const ExprId rest = grouped[i].rest;
+    const std::size_t first = out.size();
     for (std::size_t k = i; k < j; ++k) {
       if (sets < 2 || terms_[grouped[k].head].kind != ExprKind::Bytes) out.push_back(grouped[k].whole);
     }
     if (sets >= 2) out.push_back(concat(bytes(set), rest));
+    if (j - i >= 2) join_counters(out, first, rest);
   }
   return intern_alternation(std::move(out));
 }
@@ -412,6 +448,7 @@ ExprId ExpressionStore::intern_list(ExprKind kind, std::vector<ExprId> list) {
     return o.kind == kind && lists_[o.a] == list;
   });
   if (known != IdIndex::kMissing) return known;
+  step();
   Expr e{.kind = kind};
   e.b = static_cast<std::uint32_t>(list.size());
   e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(list)));

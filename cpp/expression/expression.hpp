@@ -33,6 +33,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "expression/deadline.hpp"
 #include "expression/members.hpp"
 #include "support/concurrent.hpp"
 #include "support/id_map.hpp"
@@ -117,6 +118,12 @@ class ExpressionStore {
  public:
   ExpressionStore();
 
+  // For whoever has the store to himself: nothing else may be looked up meanwhile.
+  void set_deadline(const Deadline& deadline) { deadline_ = deadline; }
+  const Deadline& deadline() const { return deadline_; }
+  // One step of a loop over terms. Throws BudgetError when the time is up.
+  void step() const { deadline_.step(); }
+
   const Expr& operator[](ExprId id) const { return terms_[id]; }
   std::size_t size() const { return terms_.size(); }
   std::size_t bytes() const;
@@ -188,7 +195,8 @@ class ExpressionStore {
   // A term of the kind over a list that is sorted and has no duplicates.
   ExprId intern_list(ExprKind kind, std::vector<ExprId> list);
   ExprId factored(std::vector<ExprId> members, unsigned depth, std::map<std::vector<ExprId>, ExprId>& done);
-  // Few members of which no two have a first factor in common, or byte sets before the same rest.
+  void join_counters(std::vector<ExprId>& members, std::size_t first, ExprId rest);
+  // Few members of which no two have a first factor in common, or byte sets or counters before the same rest.
   bool nothing_to_factor(std::span<const ExprId> members) const;
   void gather(ExprId id, std::vector<ExprId>& members) const;
   std::uint32_t intern(MemberState state);
@@ -197,6 +205,7 @@ class ExpressionStore {
   ExprId first_members(ExprId whole, std::uint32_t state);
   const std::vector<std::uint32_t>& marks_in(ExprId names);
 
+  mutable Deadline deadline_;
   ChunkedVector<Expr> terms_;
   ChunkedVector<ByteSet> sets_;
   ChunkedVector<TokenRef> tokens_;

@@ -38,6 +38,7 @@ class Splitter {
 
   // Recurses on first factors only.
   Split operator()(ExprId id) {
+    t_.step();
     const Expr e = t_[id];
     const auto heads = head_calls(t_, id);
     const bool touches =
@@ -168,6 +169,7 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
     std::vector<std::size_t> todo{k};
     reaches[k][k] = true;
     while (!todo.empty()) {
+      t.step();
       const std::size_t u = todo.back();
       todo.pop_back();
       for (std::size_t j : unit[u]) {
@@ -194,6 +196,7 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
     std::vector<std::pair<std::size_t, bool>> todo{{i, false}};
     any[i] = true;
     while (!todo.empty()) {
+      t.step();
       const auto [j, read] = todo.back();
       todo.pop_back();
       const auto reach = [&](std::size_t k, bool reads) {
@@ -243,6 +246,7 @@ void right_linear(Rules& rules, const std::vector<std::uint32_t>& members, const
   while (!todo.empty()) {
     const auto [k, i] = todo.back();
     todo.pop_back();
+    t.step();
     std::vector<ExprId> alternatives;
     for (std::size_t u = 0; u < n; ++u) {
       if (!reaches[k][u]) continue;
@@ -258,6 +262,7 @@ std::vector<std::uint32_t> head_calls(const ExpressionStore& terms, ExprId id) {
   std::vector<std::uint32_t> found;
   std::vector<ExprId> todo{id};
   while (!todo.empty()) {
+    terms.step();
     const ExprId at = todo.back();
     const Expr& e = terms[at];
     todo.pop_back();

@@ -31,6 +31,7 @@ class TermHasher {
   Hash operator()(ExprId root) {
     std::vector<ExprId> path{root};
     while (!path.empty()) {
+      t_.step();
       const ExprId id = path.back();
       bool ready = true;
       if (known(id) == nullptr) {
@@ -115,6 +116,7 @@ std::vector<Hash> rule_hashes(const Rules& rules, const std::vector<std::vector<
 ExprId TermCopier::operator()(ExprId root) {
   std::vector<ExprId> path{root};
   while (!path.empty()) {
+    from_.step();
     const ExprId id = path.back();
     bool ready = true;
     if (!done_.contains(id)) {
@@ -217,12 +219,17 @@ ExprId link(const Rules& rules, Machine& machine, RuleIndex& index) {
     linked[r] = it->second;
   }
 
-  TermCopier copy(rules.terms, machine.store(), linked);
-  std::vector<std::pair<std::uint32_t, ExprId>> bodies;
-  for (std::uint32_t r : fresh) bodies.emplace_back(linked[r], copy(rules.bodies[r]));
-  const ExprId root = copy(rules.root);
-  machine.define_rules(bodies);
-  return root;
+  try {
+    TermCopier copy(rules.terms, machine.store(), linked);
+    std::vector<std::pair<std::uint32_t, ExprId>> bodies;
+    for (std::uint32_t r : fresh) bodies.emplace_back(linked[r], copy(rules.bodies[r]));
+    const ExprId root = copy(rules.root);
+    machine.define_rules(bodies);
+    return root;
+  } catch (...) {  // no grammar may find a rule that has no body
+    for (std::uint32_t r : fresh) index.erase(hashes[r]);
+    throw;
+  }
 }
 
 }  // namespace glr

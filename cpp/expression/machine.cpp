@@ -75,20 +75,20 @@ std::uint32_t Machine::meet(std::uint32_t x, std::uint32_t y) {
   return id;
 }
 
+Machine::Partition Machine::partition(const ByteSet& set) {
+  Partition p;
+  const bool first_in = set.contains(0);
+  for (unsigned b = 0; b < 256; ++b) {
+    const bool other = set.contains(static_cast<std::uint8_t>(b)) != first_in;
+    p.classes[b] = other ? 1 : 0;
+    if (other) p.count = 2;
+  }
+  return p;
+}
+
 std::uint32_t Machine::partition(ExprId id) {
   const Expr& e = store_[id];
   switch (e.kind) {
-    case ExprKind::Bytes: {
-      const ByteSet& set = store_.byte_set(e);
-      Partition p;
-      const bool first_in = set.contains(0);
-      for (unsigned b = 0; b < 256; ++b) {
-        const bool other = set.contains(static_cast<std::uint8_t>(b)) != first_in;
-        p.classes[b] = other ? 1 : 0;
-        if (other) p.count = 2;
-      }
-      return intern(p);
-    }
     case ExprKind::Call:
       return rules_[e.a].partition;
     case ExprKind::Star:
@@ -102,6 +102,7 @@ std::uint32_t Machine::partition(ExprId id) {
     case ExprKind::Concat:
       if (!store_[e.a].nullable) return partition(e.a);
       break;
+    case ExprKind::Bytes:
     case ExprKind::Alternation:
     case ExprKind::And:
     case ExprKind::Guarded:
@@ -117,7 +118,7 @@ std::uint32_t Machine::partition(ExprId id) {
       return 0;
   }
   if (const auto it = partition_of_.find(id); it != partition_of_.end()) return it->second;
-  std::uint32_t p = 0;
+  std::uint32_t p = e.kind == ExprKind::Bytes ? intern(partition(store_.byte_set(e))) : 0;
   for (ExprId operand : store_.operands(e)) p = meet(p, partition(operand));
   partition_of_.emplace(id, p);
   return p;
@@ -158,6 +159,7 @@ void Machine::local(ExprId id, const Symbol& symbol, Local& out, bool operand) {
     unsigned& depth;
   };
   const Depth deeper(depth_);
+  store_.step();
   const Expr e = store_[id];
   switch (e.kind) {
     case ExprKind::Nothing:
@@ -339,6 +341,7 @@ bool Machine::empty(ExprId root) {
   Search deep{{{root, root}}, {root}};
   Search broad = deep;
   for (unsigned turn = 1; !deep.todo.empty() && !broad.todo.empty(); ++turn) {
+    store_.step();
     const bool breadth = turn % kBroadTurn == 0;
     Search& search = breadth ? broad : deep;
     const ExprId at = breadth ? search.todo.front() : search.todo.back();
@@ -487,9 +490,11 @@ std::vector<Transition> Machine::all_transitions_of(ExprId q) {
 Transition Machine::token_successor(ExprId q, std::int32_t token, bool text_token) {
   const std::scoped_lock lock(mutex_);
   if (!starts_with_token(q)) return kDead;
-  const auto [it, fresh] = token_transitions_.emplace(std::pair(q, token), kDead);
-  if (fresh) it->second = derive(q, Symbol{.token = token, .text_token = text_token});
-  return it->second;
+  const std::pair key(q, token);
+  if (const auto it = token_transitions_.find(key); it != token_transitions_.end()) return it->second;
+  const Transition t = derive(q, Symbol{.token = token, .text_token = text_token});
+  token_transitions_.emplace(key, t);
+  return t;
 }
 
 // --- first sets ------------------------------------------------------------------------------------

@@ -224,6 +224,7 @@ class Machine {
   ExprId proper(ExprId operand);
   void head_rules(ExprId e, std::vector<std::uint32_t>& out) const;
   Row* row(ExprId q);
+  static Partition partition(const ByteSet& set);
   std::uint32_t partition(ExprId e);
   std::uint32_t meet(std::uint32_t x, std::uint32_t y);
   std::uint32_t intern(const Partition& p);
@@ -253,6 +254,23 @@ class Machine {
   std::size_t transitions_ = 0;
   std::unordered_set<ExprId> frames_;  // pushed by some program
   std::size_t row_bytes_ = 0;
+};
+
+// Holds a machine, with a deadline for whatever is made meanwhile.
+class TimedLock {
+ public:
+  TimedLock(Machine& machine, const Deadline& deadline)
+      : lock_(machine.lock_now()), store_(machine.store()), before_(store_.deadline()) {
+    store_.set_deadline(deadline);
+  }
+  ~TimedLock() { store_.set_deadline(before_); }
+  TimedLock(const TimedLock&) = delete;
+  TimedLock& operator=(const TimedLock&) = delete;
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  ExpressionStore& store_;
+  Deadline before_;
 };
 
 }  // namespace glr

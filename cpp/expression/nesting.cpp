@@ -135,6 +135,7 @@ class Levels {
 
   Readings rewrite(ExprId id) {
     ExpressionStore& t = rules_.terms;
+    t.step();
     const Expr e = t[id];
     if (!e.calls || is_operator(e)) return {id, id, id, id};
     Readings readings{};

@@ -132,6 +132,7 @@ std::vector<bool> productive_rules(const Rules& rules) {
     if (waits[id] != 0 && waits[id] != kNever && --waits[id] == 0) todo.push_back(id);
   };
   while (!todo.empty()) {
+    t.step();
     const ExprId id = todo.back();
     todo.pop_back();
     for (const ExprId user : users[id]) release(user);
@@ -232,7 +233,7 @@ void drop_empty(Rules& rules) {
 
   // A machine with the rules that operands still call.
   Machine machine;
-  const std::scoped_lock lock(machine.mutex());
+  const TimedLock lock(machine, t.deadline());
   std::vector<ExprId> operators;
   const auto collect = [&](ExprId id, ExprId rebuilt) {
     if (is_operator(t[id])) operators.push_back(id);

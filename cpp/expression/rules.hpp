@@ -58,9 +58,10 @@ using RuleIndex = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_
 // The root as a term of the machine. The caller holds the machine's mutex.
 ExprId link(const Rules& rules, Machine& machine, RuleIndex& index);
 
-// All of it. Of the limits it is max_nesting and max_states that count here.
-ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, Machine& machine,
-             RuleIndex& index);
+// All of it. Of the limits it is max_nesting and max_states that count here. Throws GrammarError and BudgetError, with
+// nothing changed but what the machine knows of terms.
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, const Deadline& deadline,
+             Machine& machine, RuleIndex& index);
 
 // The rules called at the head of a term, ascending.
 std::vector<std::uint32_t> head_calls(const ExpressionStore& terms, ExprId id);
@@ -92,6 +93,7 @@ class Rewriter {
   ExprId operator()(ExprId root) {
     std::vector<ExprId> path{root};
     while (!path.empty()) {
+      terms_.step();
       const ExprId id = path.back();
       if (done_.contains(id)) {
         path.pop_back();

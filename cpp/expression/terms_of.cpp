@@ -371,6 +371,7 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
   std::unordered_map<std::string_view, ExprId> classes;  // by the bytes of their ranges
   std::vector<ExprId> term(g.nodes().size(), kNothing);
   for (std::size_t i = 0; i < term.size(); ++i) {
+    t.step();
     const Node& n = g.nodes()[i];
     if (!productive[i] || inlined[i]) continue;
     ExprId e = kNothing;
@@ -445,9 +446,10 @@ void terms_of(const Grammar& g, const Vocabulary* vocabulary, Rules& rules) {
     rules.root = nullable[static_cast<std::size_t>(g.rule(g.root()).body)] ? kEmpty : kNothing;
 }
 
-ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, Machine& machine,
-             RuleIndex& index) {
+ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits& limits, const Deadline& deadline,
+             Machine& machine, RuleIndex& index) {
   Rules rules;
+  rules.terms.set_deadline(deadline);
   const bool booleans = check_operands(grammar);
   const Rule& root = grammar.rule(grammar.root());
   const auto require_sentence = [&](const std::string& hint) {
@@ -468,7 +470,7 @@ ExprId lower(const Grammar& grammar, const Vocabulary* vocabulary, const Limits&
     require_sentence("every one nests deeper than max_nesting, " + std::to_string(nesting));
   }
   choose_calls(rules);
-  const std::scoped_lock lock(machine.mutex());
+  const TimedLock lock(machine, deadline);
   return link(rules, machine, index);
 }
 

@@ -176,6 +176,22 @@ TEST(a_huge_bound_costs_nothing_while_it_is_far) {
   CHECK(!m.accepting());
 }
 
+TEST(counters_that_differ_in_their_numbers_alone_are_one) {
+  // After n letters any of n/2 to n iterations may have been made.
+  const auto constraint = compiled("root ::= (\"a\" | \"aa\"){10,2000} \".\"", {"a", "aaa", "."});
+  Matcher m(constraint);
+  for (std::size_t n = 0; n <= 4000; ++n) {
+    if (n < 30 || n > 3980) {
+      const std::set<TokenId> now = allowed(m);
+      CHECK_EQ(now.contains(0), n < 4000);
+      CHECK_EQ(now.contains(1), n + 3 <= 4000);
+      CHECK_EQ(now.contains(2), n >= 10);
+    }
+    if (n < 4000) CHECK(m.try_commit(0));
+  }
+  CHECK(constraint->stats().bytes < (std::uint64_t{8} << 20));  // 23 MB with each of them apart
+}
+
 TEST(deep_stacks_are_taken_back_without_recursion) {
   Matcher m(compiled("root ::= v\nv ::= \"[\" (v (\",\" v)*)? \"]\"", {"[", "]", "[[[[", "],["}));
   for (int i = 0; i < 100'000; ++i) CHECK(m.try_commit(0));

@@ -19,12 +19,14 @@ struct Comparison {
   bool less = false;
   bool equal = false;
   bool greater = false;
+  friend bool operator==(const Comparison&, const Comparison&) = default;
 };
 
 struct Divisor {
   std::uint64_t modulus;  // the divisor times 10^scale
   std::size_t scale;      // digits after the point
   bool wanted;            // a multiple, or no multiple
+  friend bool operator==(const Divisor&, const Divisor&) = default;
 };
 
 // What a magnitude must be.
@@ -34,6 +36,7 @@ struct Magnitude {
   bool whole = false;  // digits after the point are zeros
   bool point = true;   // there may be a point
   std::uint32_t max_digits = 0;
+  friend bool operator==(const Magnitude&, const Magnitude&) = default;
 };
 
 enum class Phase : std::uint8_t { Start, Zero, Integer, Point, Fraction };
@@ -215,6 +218,7 @@ class NumberWriter {
   std::string file_;
   const std::string& pointer_;
   std::uint32_t max_digits_ = 0;
+  std::vector<std::pair<Magnitude, NodeId>> plain_;  // written so far: both signs of a shape are often the same
 };
 
 NodeId NumberWriter::known(const std::vector<NumberValue>& values) {
@@ -264,6 +268,8 @@ std::vector<Divisor> NumberWriter::divisors(const NumberShape& shape, TypeSet ty
 }
 
 NodeId NumberWriter::plain(const Magnitude& magnitude) {
+  const auto same = std::ranges::find(plain_, magnitude, &std::pair<Magnitude, NodeId>::first);
+  if (same != plain_.end()) return same->second;
   const DigitReader reader(magnitude);
   Automaton automaton;
   std::map<Progress, Automaton::State> known;
@@ -291,7 +297,8 @@ NodeId NumberWriter::plain(const Magnitude& magnitude) {
       if (reader.read(next, c)) automaton.connect(from, c, state_of(next));
     }
   }
-  return automaton.write(builder_);
+  plain_.emplace_back(magnitude, automaton.write(builder_));
+  return plain_.back().second;
 }
 
 // -?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?
