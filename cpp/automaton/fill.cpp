@@ -90,7 +90,8 @@ void Filler::explore(ExprId state) {
       discover(s);
       share_below(state, s);
     }
-    if (far) return;
+    // Inside intersections what is near a bound depends on all that was read before.
+    if (far && !machine_.store()[state].counted_operands) return;
   }
   for (const Transition t : machine_.all_transitions_of(state)) {
     ++transitions_;

@@ -128,6 +128,8 @@ void ExpressionStore::describe(Expr& e) const {
   for (ExprId operand : operands(e)) {
     const Expr& x = terms_[operand];
     e.counted = e.counted || (x.counted && !boolean && !members);
+    e.counted_operands =
+        e.counted_operands || (e.kind == ExprKind::And ? x.counted : x.counted_operands && !boolean && !members);
     e.calls = e.calls || x.calls;
     e.boolean = e.boolean || x.boolean;
     e.guarded = e.guarded || (x.guarded && e.kind == ExprKind::Alternation);

@@ -90,11 +90,12 @@ struct ByteSet {
 struct Expr {
   ExprKind kind = ExprKind::Nothing;
   bool nullable = false;
-  bool counted = false;  // contains a repetition with a bound above kSmallBound
-  bool calls = false;    // contains a call
-  bool boolean = false;  // contains an intersection or a complement
-  bool guarded = false;  // a guarded term, or an alternation with one
-  bool lexemes = false;  // contains a lexeme or a guard
+  bool counted = false;           // contains a repetition with a bound above kSmallBound
+  bool calls = false;             // contains a call
+  bool boolean = false;           // contains an intersection or a complement
+  bool counted_operands = false;  // contains an intersection, in no other one, of which an operand is counted
+  bool guarded = false;           // a guarded term, or an alternation with one
+  bool lexemes = false;           // contains a lexeme or a guard
   std::uint16_t head_depth = 0;
   std::uint32_t size = 1;  // factors in the tree the term stands for, saturating
   std::uint32_t a = 0;

@@ -31,7 +31,7 @@ std::size_t Machine::bytes() const {
   return store_.bytes() + states_.bytes() + row_bytes_ + programs_.bytes() + partitions_.bytes() +
          rules_.capacity() * sizeof(Rule) +
          (meets_.size() + partition_of_.size() + first_of_.size() + relaxed_.size() + program_index_.size() +
-          derivatives_.size() + empty_.size() + frames_.size()) *
+          derivatives_.size() + empty_.size() + horizons_.size() + goes_on_.size() + frames_.size()) *
              64 +
          under_.bytes();
 }
@@ -322,6 +322,13 @@ ExprId Machine::derivative(ExprId id, const Symbol& symbol) {
 }
 
 bool Machine::empty(ExprId root) {
+  if (const std::optional<bool> found = search(root, kMostSearched)) return *found;
+  throw BudgetError("whether an intersection or a complement holds any text is not found out within " +
+                        std::to_string(kMostSearched) + " derivatives",
+                    "max_states", kMostSearched, kMostSearched + 1, "");
+}
+
+std::optional<bool> Machine::search(ExprId root, std::size_t most) {
   // Nothing to find out: every part of a term stands for some text, unless it is an intersection or a complement.
   const auto clearly_not = [&](ExprId id) {
     const Expr& e = store_[id];
@@ -366,11 +373,7 @@ bool Machine::empty(ExprId root) {
         if (known == empty_.end() && search.came_from.emplace(next, at).second) search.todo.push_back(next);
       }
     }
-    if (search.came_from.size() > kMostSearched) {
-      throw BudgetError("whether an intersection or a complement holds any text is not found out within " +
-                            std::to_string(kMostSearched) + " derivatives",
-                        "max_states", kMostSearched, search.came_from.size(), "");
-    }
+    if (search.came_from.size() > most) return std::nullopt;
   }
   for (const auto& [id, from] : (deep.todo.empty() ? deep : broad).came_from) empty_[id] = true;
   return true;
@@ -603,82 +606,6 @@ void Machine::first_tokens(ExprId q, std::vector<TokenRef>& out) {
         break;
     }
   }
-}
-
-// --- counters --------------------------------------------------------------------------------------
-
-ExprId Machine::relax(ExprId q, std::uint32_t length) {
-  if (!store_[q].counted || careful_) return q;
-  const std::scoped_lock lock(mutex_);
-  const auto key = [length](ExprId id) { return std::uint64_t{length} << 32 | id; };
-  if (const auto it = relaxed_.find(key(q)); it != relaxed_.end()) return it->second;
-  const ExprId root[1] = {q};
-  const auto relaxed = [&](ExprId id) {
-    const auto it = relaxed_.find(key(id));
-    return it == relaxed_.end() ? id : it->second;
-  };
-  for (ExprId id : store_.reachable(root)) {
-    const Expr e = store_[id];
-    if (!e.counted || relaxed_.contains(key(id))) continue;
-    ExprId r = id;
-    switch (e.kind) {
-      case ExprKind::Concat:
-        r = store_.concat(relaxed(e.a), relaxed(e.b));
-        break;
-      case ExprKind::Star:
-        r = store_.star(relaxed(e.a));
-        break;
-      case ExprKind::Endless:
-        r = store_.endless(relaxed(e.a));
-        break;
-      case ExprKind::Longest:
-        r = store_.longest(relaxed(e.a), relaxed(e.b), e.min != 0);
-        break;
-      case ExprKind::Guarded:
-        r = store_.guarded(relaxed(e.a), relaxed(e.b));
-        break;
-      case ExprKind::Repeat:
-        if (e.min > length)
-          r = store_.endless(relaxed(e.a));
-        else
-          r = store_.repeat(relaxed(e.a), e.min, e.max > length ? kNoMax : e.max);
-        break;
-      case ExprKind::Alternation: {
-        std::vector<ExprId> members;
-        for (ExprId m : store_.alternatives(id)) members.push_back(relaxed(m));
-        r = store_.alternation(std::move(members));
-        break;
-      }
-      default:
-        break;
-    }
-    relaxed_.emplace(key(id), r);
-  }
-  if (states_.size() < store_.size()) states_.resize(store_.size());
-  return relaxed(q);
-}
-
-std::vector<ExprId> Machine::near_bounds(ExprId q, std::uint32_t length) {
-  if (!store_[q].counted) return {};
-  const std::scoped_lock lock(mutex_);
-  const std::uint32_t near = length + 1;
-  std::vector<ExprId> found;
-  for (const bool least : {true, false}) {
-    Rewriter rewrite(
-        store_,
-        [&](ExprId, ExprId rebuilt) {
-          const Expr e = store_[rebuilt];
-          if (e.kind != ExprKind::Repeat) return rebuilt;
-          const std::uint32_t bound = least ? e.min : e.max;
-          if (bound == kNoMax || bound <= near) return rebuilt;
-          const std::uint32_t passed = bound - near;
-          return store_.repeat(e.a, e.min - std::min(e.min, passed), e.max == kNoMax ? kNoMax : e.max - passed);
-        },
-        Descend::Counted);
-    if (const ExprId there = rewrite(q); there != q) found.push_back(there);
-  }
-  if (states_.size() < store_.size()) states_.resize(store_.size());
-  return found;
 }
 
 // --- rules -----------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -143,9 +144,8 @@ class Machine {
   // Bytes that can come next, frames below not looked at.
   ByteSet first(ExprId q);
 
-  // The canonical form of a state for tokens of at most `length` bytes: a counter that is farther from its
-  // bound than that is as good as unbounded. Exact for what `length` bytes can do, since an iteration takes
-  // at least one byte: x{m,n} becomes x{m,} for n > length, and endless(x) for m > length.
+  // The canonical form of a state for tokens of at most `length` bytes: a counter that is farther from its bound than
+  // that is as good as unbounded (counters.cpp). Exact for what `length` bytes can do.
   ExprId relax(ExprId q, std::uint32_t length);
   // States on the way from q to where its counters come near their bounds, without the states between: each
   // counter farther than `length` from its least or its greatest number is put right there.
@@ -220,6 +220,27 @@ class Machine {
   ExprId add_guard(ExprId guard, ExprId q);
   // The state whose alternatives these are: one guarded term a guard, of those alternatives that it matters to.
   ExprId state_of(std::vector<ExprId> alternatives);
+  // The alternatives of a term's derivatives, as operands have them, one byte a class.
+  template <typename F>
+  void for_each_derivative(ExprId e, F&& visit) {
+    const Partition& p = partitions_[partition(e)];
+    std::uint32_t seen = 0;  // classes are numbered by their first byte
+    for (unsigned b = 0; b < 256 && seen < p.count; ++b) {
+      if (p.classes[b] != seen) continue;
+      ++seen;
+      for (ExprId next : store_.alternatives(derivative(e, Symbol{.byte = static_cast<std::uint8_t>(b)}))) visit(next);
+    }
+  }
+  // empty(), looking at no more than `most` terms; nothing when that does not decide.
+  std::optional<bool> search(ExprId e, std::size_t most);
+  // Of relax(), for intersections.
+  ExprId relax_intersection(ExprId e, std::uint32_t length);
+  std::uint32_t horizon(ExprId e);
+  bool goes_on(ExprId e);
+  bool holds_endless(ExprId e) const;
+  struct Closure;
+  class Iterations;
+  bool close(ExprId root, Closure& out);
   // The texts without the empty one; kNothing when there are none.
   ExprId proper(ExprId operand);
   void head_rules(ExprId e, std::vector<std::uint32_t>& out) const;
@@ -246,6 +267,8 @@ class Machine {
   std::unordered_map<std::uint64_t, ExprId> relaxed_;
   std::unordered_map<std::uint64_t, ExprId> derivatives_;  // of operands, by term and byte class
   std::unordered_map<ExprId, bool> empty_;
+  std::unordered_map<ExprId, std::uint32_t> horizons_;
+  std::unordered_map<ExprId, bool> goes_on_;
   ConcurrentMap under_;  // guard << 32 | state -> state
   unsigned depth_ = 0;   // of local()
   std::map<std::pair<ExprId, std::int32_t>, Transition> token_transitions_;
