@@ -222,7 +222,7 @@ class Substitution {
     const Node& n = nodes_[r];
     if (n.calls.contains(r)) return false;
     if (n.uses > 1) {
-      if (n.size > kLargeRule) return false;
+      if (n.size > kLargeRule || (r < rules_.calls.size() && rules_.calls[r])) return false;
       if (has_wide_loop(rules_.terms, rules_.bodies[r]) && !ends_in_wide_loop(rules_.terms, rules_.bodies[r]))
         return false;
     }
@@ -283,6 +283,15 @@ std::map<std::uint32_t, std::uint32_t> calls_in(const ExpressionStore& terms, Ex
     for (ExprId operand : terms.operands(terms[at])) visit(operand);
   }
   return found;
+}
+
+std::vector<bool> chosen_calls(Rules& rules) {
+  const std::vector<ExprId> bodies = rules.bodies;
+  for (std::uint32_t r = 0; r < bodies.size(); ++r) loop_right_recursion(rules, r);
+  std::vector<bool> calls = Substitution(rules).decide();
+  calls.flip();
+  rules.bodies = bodies;
+  return calls;
 }
 
 void choose_calls(Rules& rules) {

@@ -9,6 +9,8 @@
 // empty ones too: `"[" value? "]"` opens a bracket whether or not there is a value.
 //
 // This comes before rules are substituted in one another, so that brackets are counted as their author wrote them.
+// Copies have no cycle that a call would have to cut, but they stay calls where the rules do: substituted in each other
+// they would multiply by the number of brackets at each level.
 //
 // O(levels times the terms of the rules that reach a cycle). Operands of intersections, complements and lexemes are
 // left as they are: their recursion is right-linear, so nothing in it is between brackets.
@@ -64,10 +66,12 @@ class Levels {
 
   void write() {
     std::erase_if(cycles_, [&](const Cycle& cycle) { return !levelled_[cycle.rules[0]]; });
+    rules_.calls = chosen_calls(rules_);
     for (Cycle& cycle : cycles_) {
       for (std::uint32_t r : cycle.rules) {
         first_copy_[r] = static_cast<std::uint32_t>(rules_.bodies.size());
         rules_.bodies.resize(rules_.bodies.size() + levels_ + 1, kNothing);
+        rules_.calls.resize(rules_.bodies.size(), rules_.calls[r]);
       }
     }
     empty_.resize(rules_.bodies.size());

@@ -29,6 +29,7 @@ struct Rules {
   ExpressionStore terms;
   std::vector<ExprId> bodies;  // by rule
   ExprId root = kNothing;      // the sentences: a call of the root rule, or empty, or both
+  std::vector<bool> calls;     // by rule, as far as it goes: stays a call where it is used more than once
 
   std::uint32_t add(ExprId body) {
     bodies.push_back(body);
@@ -52,6 +53,8 @@ void drop_empty(Rules& rules);
 // more than `max_terms` terms: each may become a state.
 void limit_nesting(Rules& rules, std::uint32_t levels, std::uint64_t max_terms, const std::string& rule);
 void choose_calls(Rules& rules);
+// By rule: whether choose_calls() would leave it a call.
+std::vector<bool> chosen_calls(Rules& rules);
 
 // Rules of a machine by what they mean, so that grammars share them.
 using RuleIndex = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t>;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import glrsampler as glr
 import pytest
+from glrsampler import Grammar
 
 BRACKETS = {"[": "]", "{": "}", "(": ")"}
 TOKENS = [
@@ -129,6 +131,25 @@ def test_a_budget_that_no_sentence_is_within_is_an_error() -> None:
     grammar.compile(vocabulary(), limits=glr.Limits(max_nesting=2)).matcher().commit_bytes(b"[{1}]")
     with pytest.raises(glr.GrammarError, match=r"(?s)no text is a sentence.*max_nesting, 1"):
         grammar.compile(vocabulary(), limits=glr.Limits(max_nesting=1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= e\ne ::= "(" e ")" | "[" e "]" | "{" e "}" | "[[" e "," e "]" | "1" e? ":" | "1"',
+        'root ::= e\ne ::= e e | "(" e ")" | "[" e "]" | e "," e | "{" e ":" e "}" | "1"',
+        JSON,
+    ],
+)
+def test_each_level_costs_the_same(text: str) -> None:
+    """The copies of a rule stay calls as the rule does: substituted in each other they multiply by its uses."""
+    states = []
+    for levels in range(4, 9):
+        limits = glr.Limits(max_nesting=levels)
+        states.append(Grammar.from_gbnf(text).compile(vocabulary(), mode="eager", limits=limits).stats.states)
+    steps = {after - before for before, after in itertools.pairwise(states)}
+    assert len(steps) == 1
+    assert steps.pop() <= 16
 
 
 def test_more_levels_than_states_is_a_budget_error() -> None:
