@@ -39,9 +39,9 @@ BUDGETS = """
 | `max_nesting` | brackets open at once: a token that would open one too many is not in the mask; 0: no bound |
 
 `max_nesting` makes one copy a level of the recursive rules, so states, frames and bytes grow with it, by the same for
-each level: on a vocabulary of 128,256 tokens JSON has 8 states and 0.1 MB a level, a C subset 62 states and 0.6 MB, when
-all is filled; what is lazy has only the levels that texts come to. A token that closes several brackets is looked at
-below each, so an eager compile fills levels times brackets. The copies together may have `max_states` terms, and
+each level: on a vocabulary of 128,256 tokens JSON has 8 states and 0.1 MB a level, a C subset 62 states and 0.6 MB,
+when all is filled; what is lazy has only the levels that texts come to. A token that closes several brackets is looked
+at below each, so an eager compile fills levels times brackets. The copies together may have `max_states` terms, and
 1,048,576 at most: more is refused before anything is copied.
 """
 

@@ -67,8 +67,8 @@ Limits read_limits(ByteReader& in) {
 }
 
 // The states and frames that the constraint can come to, as far as its limits let them be looked for.
-std::unordered_set<ExprId> states_of(const Constraint::Impl& constraint, MaskAutomaton& masks) {
-  Filler filler(constraint.engine->machine(), masks, constraint.root,
+std::unordered_set<ExprId> states_of(const Constraint::Impl& constraint, const Ground& ground, MaskAutomaton& masks) {
+  Filler filler(ground.engine->machine(), masks, ground.root,
                 static_cast<std::uint32_t>(constraint.vocabulary->longest_token()));
   const Limits& limits = constraint.limits;
   try {
@@ -87,9 +87,10 @@ std::string payload_of(const Constraint::Impl& constraint) {
   out.u8(static_cast<std::uint8_t>(constraint.mode));
   write(constraint.limits, out);
 
-  const std::shared_ptr<MaskAutomaton> masks = constraint.engine->masks();
-  const std::unordered_set<ExprId> states = states_of(constraint, *masks);
-  const Machine& machine = constraint.engine->machine();
+  const Ground ground = constraint.ground();
+  const std::shared_ptr<MaskAutomaton> masks = ground.engine->masks();
+  const std::unordered_set<ExprId> states = states_of(constraint, ground, *masks);
+  const Machine& machine = ground.engine->machine();
   const auto lock = machine.lock_now();
   const std::vector<MaskAutomaton::Entry> entries = masks->entries_of(states);
   std::vector<ExprId> terms;
@@ -98,7 +99,7 @@ std::string payload_of(const Constraint::Impl& constraint) {
     masks->add_guards(e.residual, terms);
     masks->add_guards(e.visit.residual, terms);
   }
-  const auto numbers = write_terms(machine.store(), terms, constraint.engine->rules(), out);
+  const auto numbers = write_terms(machine.store(), terms, ground.engine->rules(), out);
   masks->write(entries, numbers, out);
   return std::move(out).take();
 }
@@ -151,13 +152,14 @@ std::shared_ptr<Constraint::Impl> read_artifact(std::string_view bytes, std::sha
     in.require(mode <= static_cast<std::uint8_t>(Mode::Background), "its mode is none");
     impl->mode = static_cast<Mode>(mode);
     impl->limits = read_limits(in);
-    impl->engine = std::make_shared<Engine>(impl->vocabulary.get(), impl->limits.max_bytes);
-    lower(*impl, Deadline(Deadline::Clock::now(), impl->limits.max_compile_seconds));
-
-    Machine& machine = impl->engine->machine();
-    const std::shared_ptr<MaskAutomaton> masks = impl->engine->masks();
+    const Ground ground = lower(*impl->grammar, impl->vocabulary, impl->limits,
+                                std::make_shared<Engine>(impl->vocabulary.get(), impl->limits.max_bytes),
+                                Deadline(Deadline::Clock::now(), impl->limits.max_compile_seconds));
+    impl->set_ground(ground);
+    Machine& machine = ground.engine->machine();
+    const std::shared_ptr<MaskAutomaton> masks = ground.engine->masks();
     const auto lock = machine.lock_now();
-    const std::vector<ExprId> terms = read_terms(machine.store(), impl->engine->rules(), in);
+    const std::vector<ExprId> terms = read_terms(machine.store(), ground.engine->rules(), in);
     masks->read(terms, in);
     in.require(in.left() == 0, "something follows its end");
   } catch (const Malformed& e) {

@@ -32,13 +32,13 @@ double seconds_since(Clock::time_point began) { return std::chrono::duration<dou
 // Everything a mask can need, or a BudgetError.
 void fill_eagerly(Constraint::Impl& impl, const Deadline& deadline) {
   const Limits& limits = impl.limits;
-  const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
-  const std::size_t before = impl.engine->bytes();
-  Filler filler(impl.engine->machine(), *masks, impl.root,
-                static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+  const auto [engine, root] = impl.ground();
+  const std::shared_ptr<MaskAutomaton> masks = engine->masks();
+  const std::size_t before = engine->bytes();
+  Filler filler(engine->machine(), *masks, root, static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
   for (std::uint64_t n = 0;; ++n) {
     {
-      const TimedLock lock(impl.engine->machine(), deadline);
+      const TimedLock lock(engine->machine(), deadline);
       if (filler.step(false) == Filler::Progress::Done) return;
     }
     if (filler.states() > limits.max_states) over("max_states", limits.max_states, filler.states(), *impl.grammar);
@@ -46,7 +46,7 @@ void fill_eagerly(Constraint::Impl& impl, const Deadline& deadline) {
       over("max_transitions", limits.max_transitions, filler.transitions(), *impl.grammar);
     if (n % 16 != 0) continue;
     deadline.look();
-    const std::size_t bytes = impl.engine->machine().bytes() + masks->bytes();
+    const std::size_t bytes = engine->machine().bytes() + masks->bytes();
     if (bytes > before && bytes - before > limits.max_bytes)
       over("max_bytes", limits.max_bytes, bytes - before, *impl.grammar);
   }
@@ -59,9 +59,9 @@ void fill_in_background(Constraint::Impl& impl) {
   sched_setscheduler(0, SCHED_IDLE, &idle);  // of this thread; inference comes first
 #endif
   try {
-    const std::shared_ptr<MaskAutomaton> masks = impl.engine->masks();
-    Filler filler(impl.engine->machine(), *masks, impl.root,
-                  static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
+    const auto [engine, root] = impl.ground();
+    const std::shared_ptr<MaskAutomaton> masks = engine->masks();
+    Filler filler(engine->machine(), *masks, root, static_cast<std::uint32_t>(impl.vocabulary->longest_token()));
     while (!impl.stop && !masks->full() && filler.states() <= impl.limits.max_states &&
            filler.transitions() <= impl.limits.max_transitions) {
       switch (filler.step(true)) {
@@ -79,28 +79,84 @@ void fill_in_background(Constraint::Impl& impl) {
   }
 }
 
+std::size_t bytes_of(Machine& machine) {
+  const auto lock = machine.lock_now();
+  return machine.bytes();
+}
+
+// Freeing a full engine takes a tenth of a second, which is nobody's to wait for.
+void release_later(std::shared_ptr<Engine> engine) {
+  if (engine.use_count() == 1) std::thread([gone = std::move(engine)] {}).detach();
+}
+
+// The engine of the vocabulary, or a new one in its place when it has no room.
+std::shared_ptr<Engine> engine_with_room(const Vocabulary& vocabulary, const Limits& limits) {
+  std::shared_ptr<Engine> replaced;
+  std::shared_ptr<Engine> engine = vocabulary.engine([&](const std::shared_ptr<Engine>& shared) {
+    const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
+    if (reuse) return shared;
+    replaced = shared;
+    return std::make_shared<Engine>(&vocabulary, limits.max_bytes);
+  });
+  release_later(std::move(replaced));
+  return engine;
+}
+
 }  // namespace
 
-void lower(Constraint::Impl& impl, const Deadline& deadline) {
-  const Grammar& grammar = *impl.grammar;
-  impl.root = impl.engine->lower(grammar, impl.limits, deadline);
+Ground lower(const Grammar& grammar, const std::shared_ptr<const Vocabulary>& vocabulary, const Limits& limits,
+             std::shared_ptr<Engine> engine, const Deadline& deadline) {
+  const ExprId root = engine->lower(grammar, limits, deadline);
   const auto& nodes = grammar.nodes();
-  if (std::ranges::none_of(nodes, [](const Node& n) { return n.kind == NodeKind::Terminal; })) return;
+  if (std::ranges::none_of(nodes, [](const Node& n) { return n.kind == NodeKind::Terminal; })) return {engine, root};
   {
-    Machine& machine = impl.engine->machine();
-    const TimedLock lock(machine, deadline);
-    if (never_stuck(machine, impl.root)) return;
+    const TimedLock lock(engine->machine(), deadline);
+    if (never_stuck(engine->machine(), root)) return {engine, root};
   }
-  impl.engine = std::make_shared<Engine>(impl.vocabulary.get(), impl.limits.max_bytes, true);
-  impl.root = impl.engine->lower(grammar, impl.limits, deadline);
-  const TimedLock lock(impl.engine->machine(), deadline);
-  if (impl.engine->machine().ends(impl.root).empty()) {
+  const auto careful = std::make_shared<Engine>(vocabulary.get(), limits.max_bytes, true);
+  const Ground ground{careful, careful->lower(grammar, limits, deadline)};
+  const TimedLock lock(careful->machine(), deadline);
+  if (careful->machine().ends(ground.root).empty()) {
     const Rule& rule = grammar.rule(grammar.root());
     throw grammar_error(
         grammar.source(), grammar.file(),
         {DiagnosticKind::NoSentence, rule.span, "no text is a sentence of the rule " + quoted(rule.name),
          "terminals match longest: whatever ends one here makes it longer"});
   }
+  return ground;
+}
+
+void Constraint::Impl::set_ground(Ground ground) {
+  const std::size_t bytes = bytes_of(ground.engine->machine());
+  const std::scoped_lock lock(ground_mutex_);
+  ground_ = std::move(ground);
+  bytes_at_first_ = bytes;
+}
+
+Ground Constraint::Impl::ground_to_begin() {
+  const auto full = [&] {
+    const std::size_t bytes = ground_.engine->machine().noted_bytes();
+    // Twice what it began with: a machine that is too large from the beginning would be made again for nothing.
+    return mode == Mode::Lazy && bytes > limits.max_bytes && bytes / 2 > bytes_at_first_;
+  };
+  std::unique_lock lock(ground_mutex_);
+  if (!full()) return ground_;
+  lock.unlock();
+  Ground fresh;
+  try {
+    fresh = lower(*grammar, vocabulary, limits, engine_with_room(*vocabulary, limits), Deadline());
+  } catch (const Error&) {  // it was compiled before; rather a large engine than a sequence that cannot begin
+    return ground();
+  }
+  const std::size_t bytes = bytes_of(fresh.engine->machine());
+  lock.lock();
+  if (!full()) return ground_;  // somebody else was faster
+  std::swap(ground_, fresh);
+  bytes_at_first_ = bytes;
+  const Ground now = ground_;
+  lock.unlock();
+  release_later(std::move(fresh.engine));
+  return now;
 }
 
 Constraint::Constraint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -129,18 +185,10 @@ std::shared_ptr<const Constraint> Constraint::compile(std::shared_ptr<const Gram
   impl->vocabulary = std::move(vocabulary);
   impl->mode = mode;
   impl->limits = limits;
-  std::shared_ptr<Engine> replaced;
-  impl->engine = impl->vocabulary->engine([&](const std::shared_ptr<Engine>& shared) {
-    const bool reuse = shared && shared->max_bytes() == limits.max_bytes && shared->bytes() < limits.max_bytes;
-    if (reuse) return shared;
-    replaced = shared;
-    return std::make_shared<Engine>(impl->vocabulary.get(), limits.max_bytes);
-  });
-  // Freeing a full engine takes a tenth of a second, which is nobody's to wait for.
-  if (replaced.use_count() == 1) std::thread([gone = std::move(replaced)] {}).detach();
   const Deadline deadline(began, limits.max_compile_seconds);
   try {
-    lower(*impl, deadline);
+    const auto engine = engine_with_room(*impl->vocabulary, limits);
+    impl->set_ground(lower(*impl->grammar, impl->vocabulary, limits, engine, deadline));
     if (mode == Mode::Eager) fill_eagerly(*impl, deadline);
   } catch (const BudgetError& e) {
     if (!e.rule.empty()) throw;
@@ -164,7 +212,8 @@ std::shared_ptr<const Constraint> Constraint::load(const std::string& path,
 void Constraint::save(const std::string& path) const { replace_file(path, write_artifact(*impl_)); }
 
 ConstraintStats Constraint::stats() const {
-  Engine& engine = *impl_->engine;
+  const Ground ground = impl_->ground();
+  Engine& engine = *ground.engine;
   const std::shared_ptr<MaskAutomaton> masks = engine.masks();
   const std::scoped_lock lock(engine.machine().mutex());
   ConstraintStats stats;

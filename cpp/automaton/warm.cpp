@@ -23,7 +23,7 @@ std::shared_ptr<Engine> saved_engine(const std::string& path, const std::shared_
   if (!std::filesystem::exists(path)) return nullptr;
   try {
     const auto impl = read_artifact(read_file(path), vocabulary);
-    return impl->grammar->fingerprint() == grammar.fingerprint() ? impl->engine : nullptr;
+    return impl->grammar->fingerprint() == grammar.fingerprint() ? impl->ground().engine : nullptr;
   } catch (const IncompatibleArtifact&) {
     return nullptr;  // a cache: written anew
   }

@@ -48,10 +48,7 @@ ExpressionStore::ExpressionStore() {
 }
 
 std::size_t ExpressionStore::bytes() const {
-  std::size_t lists = 0;
-  for (std::size_t i = 0; i < lists_.size(); ++i) lists += lists_[i].capacity() * sizeof(ExprId);
-  for (std::size_t i = 0; i < member_states_.size(); ++i) lists += member_states_[i].state.left.capacity() * 8 + 64;
-  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + lists + member_tables_.bytes() +
+  return terms_.bytes() + sets_.bytes() + tokens_.bytes() + lists_.bytes() + list_bytes_ + member_tables_.bytes() +
          member_states_.bytes() + term_index_.bytes() + set_index_.bytes() + member_state_index_.bytes();
 }
 
@@ -453,6 +450,7 @@ ExprId ExpressionStore::intern_list(ExprKind kind, std::vector<ExprId> list) {
   step();
   Expr e{.kind = kind};
   e.b = static_cast<std::uint32_t>(list.size());
+  list_bytes_ += list.capacity() * sizeof(ExprId);
   e.a = static_cast<std::uint32_t>(lists_.push_back(std::move(list)));
   describe(e);
   const auto id = static_cast<ExprId>(terms_.push_back(e));

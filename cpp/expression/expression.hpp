@@ -211,6 +211,7 @@ class ExpressionStore {
   ChunkedVector<ByteSet> sets_;
   ChunkedVector<TokenRef> tokens_;
   ChunkedVector<std::vector<ExprId>> lists_;
+  std::size_t list_bytes_ = 0;  // of what lists and member states hold elsewhere
   struct KnownState {
     MemberState state;
     std::unordered_map<ExprId, ExprId> first;  // members that may come next, by table

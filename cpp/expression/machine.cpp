@@ -462,6 +462,7 @@ Transition Machine::fill(ExprId q, std::uint8_t byte) {
   if (t == kUnknown) {
     t = derive(q, Symbol{.byte = byte});
     entry.store(t, std::memory_order_release);
+    noted_bytes_.store(bytes(), std::memory_order_relaxed);
   }
   return t;
 }

@@ -167,6 +167,8 @@ class Machine {
   std::size_t transitions() const { return transitions_; }
   std::size_t frames() const { return frames_.size(); }
   std::size_t bytes() const;
+  // The same as it was when a transition was last made; lock-free.
+  std::size_t noted_bytes() const { return noted_bytes_.load(std::memory_order_relaxed); }
 
  private:
   // never_stuck.cpp and overlaps.cpp: look at derivatives without making states of them.
@@ -277,6 +279,7 @@ class Machine {
   std::size_t transitions_ = 0;
   std::unordered_set<ExprId> frames_;  // pushed by some program
   std::size_t row_bytes_ = 0;
+  std::atomic<std::size_t> noted_bytes_{0};
 };
 
 // Holds a machine, with a deadline for whatever is made meanwhile.

@@ -70,6 +70,7 @@ std::uint32_t ExpressionStore::intern(MemberState state) {
   const std::uint32_t known =
       member_state_index_.find(h, [&](std::uint32_t other) { return member_states_[other].state == state; });
   if (known != IdIndex::kMissing) return known;
+  list_bytes_ += state.left.capacity() * 8 + 64;
   const auto id = static_cast<std::uint32_t>(member_states_.push_back({std::move(state), {}}));
   member_state_index_.insert(h, id);
   return id;

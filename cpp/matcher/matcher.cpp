@@ -44,9 +44,10 @@ constexpr std::size_t kMostForcedBytes = 65'536;  // of one call: a longer force
 
 // A matcher and its forks share one stack; its mutex is held by whichever works.
 struct Family {
-  explicit Family(std::shared_ptr<const Constraint> made_of)
+  Family(std::shared_ptr<const Constraint> made_of, Ground ground)
       : constraint(std::move(made_of)),
-        engine(constraint->impl()->engine),
+        engine(std::move(ground.engine)),
+        root(ground.root),
         stack(engine->machine()),
         masks(engine->masks()) {}
 
@@ -62,6 +63,7 @@ struct Family {
   std::mutex mutex;
   std::shared_ptr<const Constraint> constraint;
   std::shared_ptr<Engine> engine;
+  ExprId root;
   Stack stack;
   std::shared_ptr<MaskAutomaton> masks;
   Heads heads;  // scratch of the step in progress
@@ -69,8 +71,8 @@ struct Family {
 };
 
 struct Matcher::Impl {
-  explicit Impl(std::shared_ptr<const Constraint> constraint)
-      : family(std::make_shared<Family>(std::move(constraint))) {
+  explicit Impl(const std::shared_ptr<const Constraint>& constraint)
+      : family(std::make_shared<Family>(constraint, constraint->impl()->ground_to_begin())) {
     start();
   }
   Impl(const Impl& other)
@@ -91,7 +93,7 @@ struct Matcher::Impl {
 
   void start() {
     Heads root;
-    family->stack.add(root, constraint().root, kBottom);
+    family->stack.add(root, family->root, kBottom);
     now = family->stack.configuration(root);
     family->stack.retain(now);
     finished = false;
@@ -307,13 +309,19 @@ void Matcher::rollback(std::size_t commits) {
 
 void Matcher::reset() {
   Impl& m = *impl_;
-  const std::scoped_lock lock(m.family->mutex);
-  Stack& stack = m.family->stack;
-  m.history.clear(stack);
+  const std::shared_ptr<Family> family = m.family;
+  const std::scoped_lock lock(family->mutex);
+  std::shared_ptr<Family> next = family;
+  if (family.use_count() == 3) {  // no forks: it may go on elsewhere
+    Ground ground = family->constraint->impl()->ground_to_begin();
+    if (ground.engine != family->engine) next = std::make_shared<Family>(family->constraint, std::move(ground));
+  }
+  m.history.clear(family->stack);
   m.texts.clear();
-  stack.release(m.now);
+  family->stack.release(m.now);
+  m.family = std::move(next);
   m.start();
-  stack.collect();
+  family->stack.collect();
 }
 
 std::size_t Matcher::commits() const { return impl_->history.size(); }

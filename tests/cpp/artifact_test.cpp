@@ -197,7 +197,7 @@ TEST(masks_are_the_same_after_a_round_trip) {
       CHECK_EQ(loaded->grammar().nodes().size(), grammar->nodes().size());
       CHECK(loaded->impl()->mode == mode);
       CHECK_EQ(loaded->impl()->limits.max_states, 100'000u);
-      CHECK(loaded->impl()->engine != original->impl()->engine);
+      CHECK(loaded->impl()->ground().engine != original->impl()->ground().engine);
       const auto entries = loaded->stats().entries;
       CHECK(entries > 0);
       for (int i = 0; i < 20; ++i) {

@@ -226,6 +226,49 @@ TEST(rollback_is_bounded_and_says_so) {
   CHECK(refused);
 }
 
+TEST(sequences_that_begin_get_a_new_engine_when_the_terms_outgrow_the_budget) {
+  // Each count is a state of its own near the bound, and leaves terms behind far from it.
+  const auto text = "root ::= ([a-c] [d-f]?){0,2000000} \".\"";
+  std::vector<std::string> letters{"."};
+  for (char c = 'a'; c <= 'f'; ++c) letters.emplace_back(1, c);
+  const auto vocabulary = vocabulary_of(letters);
+  const auto grammar = Grammar::from_gbnf(text);
+  Limits limits;
+  limits.max_bytes = std::size_t{1} << 20;
+  const auto constraint = Constraint::compile(grammar, vocabulary, Mode::Lazy, limits);
+  const auto grow = [](Matcher& m) {
+    for (int i = 0; i < 4000; ++i) CHECK(m.try_commit(1));
+  };
+  const auto bytes = [&] { return constraint->stats().bytes; };
+  Matcher first(constraint);
+  grow(first);
+  CHECK(bytes() > limits.max_bytes);
+  Matcher held(constraint);  // the first stays where it is, and goes on
+  CHECK(bytes() < limits.max_bytes);
+  CHECK(first.try_commit(4));
+  CHECK(allowed(first) == (std::set<TokenId>{0, 1, 2, 3}));
+  CHECK(allowed(held) == (std::set<TokenId>{0, 1, 2, 3}));
+  // A matcher begins anew at reset(), unless forks are left.
+  grow(held);
+  CHECK(bytes() > limits.max_bytes);
+  {
+    const Matcher fork = held.fork();
+    held.reset();
+    CHECK(bytes() > limits.max_bytes);
+  }
+  held.reset();
+  CHECK(bytes() < limits.max_bytes);
+  CHECK_EQ(held.commits(), std::size_t{0});
+  CHECK(held.try_commit(1) && held.try_commit(4) && held.try_commit(0) && held.accepting());
+  // One that is filled ahead keeps what was filled.
+  const auto eager = Constraint::compile(grammar, vocabulary_of(letters), Mode::Eager);
+  Matcher filled(eager);
+  grow(filled);
+  const std::uint64_t before = eager->stats().bytes;
+  CHECK(Matcher(eager).try_commit(1));
+  CHECK(eager->stats().bytes >= before);
+}
+
 TEST(budgets_of_an_eager_compile) {
   const auto grammar = Grammar::from_gbnf("root ::= \"abcdefghijklmnop\"+ [a-z]{5,9}");
   std::vector<std::string> letters;
