@@ -173,7 +173,8 @@ def plot(report: Report, path: Path) -> None:
     figure, axes = plots.pyplot().subplots(figsize=(8, 5))
     for entry in report.figures:
         if "mask" in entry:
-            axes.plot(list(entry["mask"]), list(entry["mask"].values()), label=entry["contender"])
+            label = f"{entry['contender']}, {entry['vocabulary']}"
+            axes.plot(list(entry["mask"]), list(entry["mask"].values()), label=label)
     axes.set(yscale="log", xlabel="hyphens in the token", ylabel="mask, microseconds")
     axes.grid(alpha=0.3)
     axes.legend()
