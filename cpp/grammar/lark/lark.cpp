@@ -49,15 +49,14 @@ std::shared_ptr<const Grammar> read_lark(std::string_view text, std::string_view
   refuse_other_formats(text, file);
   const Program program(text, file, options.folder, options.import_paths);
   const lark::SymbolId symbol = find_start(program, start);
-  const GrammarBuilder fresh(text, file,
-                             "lark " + std::to_string(static_cast<unsigned>(options.lexing)) + program.fingerprint());
-  GrammarBuilder builder = fresh;
+  const std::string front_end = "lark " + std::to_string(static_cast<unsigned>(options.lexing)) + program.fingerprint();
+  GrammarBuilder builder(text, file, front_end);
   lark::Writer writer(program, builder, options.lexing);
   const RuleId root = writer.write(symbol);
   auto grammar = std::move(builder).build(root);
   require_sentence(*grammar);
-  if (options.lexing == LarkOptions::Lexing::Contextual) return lark::contextual(*grammar, writer.terminals(), fresh);
-  return grammar;
+  if (options.lexing != LarkOptions::Lexing::Contextual) return grammar;
+  return lark::contextual(*grammar, writer.terminals(), GrammarBuilder(text, file, front_end));
 }
 
 std::shared_ptr<const Grammar> Grammar::from_lark(std::string_view text, std::string_view start, std::string_view file,
