@@ -144,7 +144,12 @@ def run(arguments: argparse.Namespace) -> Report:
     outcomes: list[Outcome] = []
     for vocabulary in options.chosen_vocabularies(arguments):
         outcomes += run_vocabulary(vocabulary, chosen, samples, arguments)
-    settings = {"size": arguments.size, "core": arguments.core, "not installed": ", ".join(missing) or "none"}
+    settings = {
+        "size": arguments.size,
+        "seconds": arguments.seconds,
+        "core": arguments.core,
+        "not installed": ", ".join(missing) or "none",
+    }
     tables = []
     for name in dict.fromkeys(outcome.vocabulary for outcome in outcomes):
         mine = [outcome for outcome in outcomes if outcome.vocabulary == name]
