@@ -229,6 +229,20 @@ TEST(products) {
   CHECK(admits(needing, R"({"t": 0, "k1": 1})"));
   CHECK(!admits(needing, R"({"k1": 1})"));
 
+  // Conditions on one property that may be absent, where all of them are met.
+  std::string conditions = R"({"type": "object", "properties": {"t": {"maxLength": 1}}, "allOf": [)";
+  for (int i = 0; i < 20; ++i) {
+    const std::string letter(1, static_cast<char>('a' + i));
+    conditions += (i == 0 ? "" : ",") + R"({"if": {"properties": {"t": {"const": ")"s + letter +
+                  R"("}}}, "then": {"required": ["k)" + letter + R"("]}})";
+  }
+  conditions += "]}";
+  CHECK(shapes_of(conditions) <= 44);
+  CHECK(admits(conditions, R"({"t": "b", "kb": 1})"));
+  CHECK(admits(conditions, R"({"t": "z"})"));
+  CHECK(!admits(conditions, R"({"t": "b", "ka": 1})"));
+  CHECK(!admits(conditions, R"({"kb": 1})"));
+
   // Alternatives that a property tells apart only if it is there.
   std::string apart = R"({"oneOf": [)";
   for (int i = 0; i < 12; ++i) {

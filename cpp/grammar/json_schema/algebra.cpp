@@ -350,6 +350,15 @@ bool Algebra::negate_at_once(Shape& shape, const Schema& s) {
   return true;
 }
 
+// An object that fails a schema about one property has it, with another value.
+bool Algebra::fails_in_one_way(const Shape& shape, const Schema& s) const {
+  if (shape.types != kObject || (s.types & kObject) == 0 || s.properties.size() != 1) return false;
+  Assertions alone;
+  alone.types = s.types;
+  alone.properties = s.properties;
+  return s == alone;
+}
+
 void Algebra::drop_values(Work& work, const Values& values) {
   Shape& shape = work.shape;
   shape.types &= static_cast<TypeSet>(~values.plain);
@@ -781,8 +790,14 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
         if (work.shape.types == 0) continue;
       }
     }
-    auto next = std::find_if(work.splits.begin(), work.splits.end(),
-                             [](const Split& s) { return s.kind != Split::Kind::Negation; });
+    // First what leaves one way only: it decides others. Then what is no negation: those decide negations.
+    auto next = std::find_if(work.splits.begin(), work.splits.end(), [&](const Split& s) {
+      return s.kind == Split::Kind::Negation && !proof && fails_in_one_way(work.shape, schemas_[s.literal.schema]);
+    });
+    if (next == work.splits.end()) {
+      next = std::find_if(work.splits.begin(), work.splits.end(),
+                          [](const Split& s) { return s.kind != Split::Kind::Negation; });
+    }
     if (next == work.splits.end()) next = work.splits.begin();
     const Split chosen = *next;
     work.splits.erase(next);

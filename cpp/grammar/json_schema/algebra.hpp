@@ -86,6 +86,7 @@ class Algebra {
   void negate_arrays(const Work& work, const Schema& s, std::vector<Work>& out);
   void negate_objects(const Work& work, const Schema& s, SchemaId id, std::vector<Work>& out);
   void negate_combinations(const Work& work, const Schema& s, std::vector<Work>& out);
+  bool fails_in_one_way(const Shape& shape, const Schema& s) const;
   bool negate_at_once(Shape& shape, const Schema& s);
   void drop_values(Work& work, const Values& values);
 
