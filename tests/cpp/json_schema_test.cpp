@@ -350,6 +350,18 @@ TEST(deep_and_large) {
   CHECK(admits(chain + R"("5000": {"type": "null"}}})", "null"));
 }
 
+// Alternatives in alternatives, each mentioned twice: 2^40 ways to go through them.
+TEST(alternatives_that_double) {
+  std::string schema =
+      R"({"type": "string", "minLength": 1, "allOf": [{"$ref": "#/$defs/0"}, {"$ref": "#/$defs/1"}], "$defs": {)";
+  for (int i = 0; i < 40; ++i) {
+    const auto next = R"({"$ref": "#/$defs/)" + std::to_string(i + 1) + "\"}";
+    schema += '"' + std::to_string(i) + R"(": {"anyOf": [{"allOf": [{"pattern": "a"}, )" + next + "]}, {\"allOf\": [" +
+              next + R"(, {"pattern": "b)" + std::to_string(i) + "\"}]}]},";
+  }
+  expect_refusal(schema + R"("40": {"pattern": "x"}, "41": {"pattern": "y"}}})", "#", "combinations of alternatives");
+}
+
 // Pieces of schemas put together at random are read or refused: nothing else happens.
 TEST(mutations) {
   const std::string seed =

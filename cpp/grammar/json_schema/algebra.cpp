@@ -18,8 +18,9 @@ namespace {
 constexpr unsigned kProofDepth = 4;
 constexpr std::size_t kProofShapes = 64;
 constexpr std::size_t kMaxWork = 100'000;
-// Alternatives of strings in each other; deeper ones are multiplied out. Recursion depth too.
+// Alternatives of strings in each other, and all of one shape; what has more is multiplied out. Recursion depth too.
 constexpr unsigned kStringDepth = 32;
+constexpr std::size_t kStringWays = 20'000;
 
 TypeSet types_of(const std::vector<NumberValue>& numbers) {
   TypeSet types = 0;
@@ -658,8 +659,9 @@ void Algebra::settle_string(StringShape& shape) {
   shape.only = std::move(only);
 }
 
-// The strings that the work admits, nothing being pending, as one shape; nothing when alternatives nest too deep.
-std::optional<StringShape> Algebra::strings_of(const Work& work, unsigned depth) {
+// The strings that the work admits, nothing being pending, as one shape; nothing when alternatives nest too deep or are
+// more than `left`.
+std::optional<StringShape> Algebra::strings_of(const Work& work, unsigned depth, std::size_t& left) {
   StringShape shape = work.shape.string;
   for (const Split& one : work.splits) {
     Work start;
@@ -671,8 +673,9 @@ std::optional<StringShape> Algebra::strings_of(const Work& work, unsigned depth)
     for (Work& branch : branches) {
       meet_pending(branch);
       if (branch.dead || branch.shape.types == 0) continue;
-      if (depth == kStringDepth) return std::nullopt;
-      std::optional<StringShape> way = strings_of(branch, depth + 1);
+      if (depth == kStringDepth || left == 0) return std::nullopt;
+      --left;
+      std::optional<StringShape> way = strings_of(branch, depth + 1, left);
       if (!way) return std::nullopt;
       if (!way->impossible()) ways.push_back(*std::move(way));
     }
@@ -753,6 +756,7 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
   std::vector<Work> stack;
   stack.push_back(std::move(start));
   std::size_t done = 0;
+  bool strings_fit = true;  // into one shape
   while (!stack.empty()) {
     Work work = std::move(stack.back());
     stack.pop_back();
@@ -778,17 +782,20 @@ std::vector<Shape> Algebra::expand(Work start, unsigned depth, bool& cut_short) 
       if (proof) return shapes;
       continue;
     }
-    if ((work.shape.types & kString) != 0 && (proof ? work.shape.types == kString : work.splits.size() > 1)) {
-      if (std::optional<StringShape> strings = strings_of(work, 0)) {
-        if (!strings->impossible()) {
-          Shape& shape = shapes.emplace_back();
-          shape.types = kString;
-          shape.string = *std::move(strings);
-          if (proof) return shapes;
-        }
-        work.shape.types &= static_cast<TypeSet>(~kString);
-        if (work.shape.types == 0) continue;
+    const bool strings =
+        (work.shape.types & kString) != 0 && (proof ? work.shape.types == kString : work.splits.size() > 1);
+    if (strings && strings_fit) {
+      std::size_t left = kStringWays;
+      const std::optional<StringShape> together = strings_of(work, 0, left);
+      strings_fit = together.has_value();
+      if (strings_fit && !together->impossible()) {
+        Shape& shape = shapes.emplace_back();
+        shape.types = kString;
+        shape.string = *together;
+        if (proof) return shapes;
       }
+      if (strings_fit) work.shape.types &= static_cast<TypeSet>(~kString);
+      if (work.shape.types == 0) continue;
     }
     // First what leaves one way only: it decides others. Then what is no negation: those decide negations.
     auto next = std::find_if(work.splits.begin(), work.splits.end(), [&](const Split& s) {

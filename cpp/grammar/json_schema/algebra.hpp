@@ -93,7 +93,7 @@ class Algebra {
   bool has_place(const ObjectShape& object, const std::string& key) const;
   std::optional<std::vector<std::string>> names_of_members(const ObjectShape& object) const;
 
-  std::optional<StringShape> strings_of(const Work& work, unsigned depth);
+  std::optional<StringShape> strings_of(const Work& work, unsigned depth, std::size_t& left);
 
   void settle(Work& work, unsigned depth);
   void settle_string(StringShape& shape);
