@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from .._core import Grammar
-from ..errors import Error, ToolError
+from ..errors import Error, SchemaError, ToolError
 from ..schemas import schema_text
 from . import strict_json
 from .arguments import Checker
@@ -151,7 +151,7 @@ def _read_schema(label: str, schema: Any) -> tuple[str, str]:
     try:
         text = schema if isinstance(schema, str) else schema_text(schema)
         return text, digest(strict_json.parse(text))
-    except (TypeError, ValueError, RecursionError) as error:
+    except (SchemaError, TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"tool {label}: the schema has no canonical form: {error}") from None
 
 
