@@ -62,8 +62,19 @@ GrammarBuilder::GrammarBuilder(std::string_view source, std::string_view file, s
   grammar_.kind_ = front_end.substr(0, front_end.find(' '));
 }
 
+GrammarBuilder::GrammarBuilder(const GrammarBuilder& other)
+    : grammar_(other.grammar_),
+      defined_(other.defined_),
+      front_end_(other.front_end_),
+      shared_(other.shared_ ? std::make_unique<IdIndex>(*other.shared_) : nullptr) {}
 GrammarBuilder::GrammarBuilder(GrammarBuilder&&) noexcept = default;
-GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder&&) noexcept = default;
+GrammarBuilder& GrammarBuilder::operator=(GrammarBuilder other) noexcept {
+  std::swap(grammar_, other.grammar_);
+  std::swap(defined_, other.defined_);
+  std::swap(front_end_, other.front_end_);
+  std::swap(shared_, other.shared_);
+  return *this;
+}
 GrammarBuilder::~GrammarBuilder() = default;
 
 void GrammarBuilder::share_nodes() {

@@ -233,8 +233,9 @@ class GrammarBuilder {
  public:
   // `front_end` names the reader and its options, the reader up to the first blank; it enters the fingerprint.
   GrammarBuilder(std::string_view source, std::string_view file, std::string_view front_end);
+  GrammarBuilder(const GrammarBuilder& other);
   GrammarBuilder(GrammarBuilder&&) noexcept;
-  GrammarBuilder& operator=(GrammarBuilder&&) noexcept;
+  GrammarBuilder& operator=(GrammarBuilder other) noexcept;
   ~GrammarBuilder();
 
   // From here on nodes that are equal and have no place in the source are one: for front ends that write much that
