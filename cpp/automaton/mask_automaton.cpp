@@ -1,6 +1,7 @@
 #include "automaton/mask_automaton.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -15,6 +16,10 @@ namespace {
 // the 0.3 us that copying the 16 KB bitmap of 128,256 tokens takes, so longer lists would save memory at the
 // expense of every mask (measured: 1.8 us with lists up to the bitmap's size, 1.0 us with these).
 constexpr std::uint32_t kBitmapOverList = 8;
+
+// For which heights of subtrees positions with counters have forms of their own. Half of the subtrees that are not
+// leaves have height 4 or less, in a vocabulary of 128,256 tokens.
+constexpr std::array<std::uint8_t, 13> kHeights{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
 
 // Trie nodes a background walk visits between two looks at who waits: a few microseconds.
 constexpr std::uint32_t kStepsBetweenLooks = 512;
@@ -233,6 +238,10 @@ MaskAutomaton::PositionId MaskAutomaton::position(const Heads& heads) {
         p.guards.push_back(guard);
     });
   }
+  for (const Head& h : heads) {
+    const Expr& state = machine_.store()[h.state];
+    p.counted = p.counted || state.counted || state.counted_operands;
+  }
   if (p.pops) p.guards.clear();
   std::sort(p.guards.begin(), p.guards.end());
   p.guards.erase(std::unique(p.guards.begin(), p.guards.end()), p.guards.end());
@@ -268,6 +277,21 @@ MaskAutomaton::PositionId MaskAutomaton::next(PositionId p, std::uint8_t byte) {
   const PositionId n = position(stepped_);
   positions_[p].next[byte] = n;  // positions_ may have grown: not through `row`
   return n;
+}
+
+// The position as it is for what is below the node.
+MaskAutomaton::PositionId MaskAutomaton::relaxed(PositionId p, std::uint32_t node) {
+  const std::uint8_t height = trie_.height(node);
+  const auto step = static_cast<std::size_t>(std::ranges::lower_bound(kHeights, height) - kHeights.begin());
+  if (step == kHeights.size()) return p;
+  if (positions_[p].relaxed.empty()) positions_[p].relaxed.assign(kHeights.size(), kUnknownPosition);
+  if (positions_[p].relaxed[step] != kUnknownPosition) return positions_[p].relaxed[step];
+  local_.heads(positions_[p].configuration, heads_);
+  stepped_.clear();
+  for (const Head& h : heads_) local_.add(stepped_, machine_.relax(h.state, kHeights[step]), h.tail);
+  const PositionId r = position(stepped_);
+  positions_[p].relaxed[step] = r;
+  return r;
 }
 
 // Whether every byte of the groups leads from the position back to it. Most questions end at the first group.
@@ -330,11 +354,12 @@ bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found
     if (give_way && ++steps % kStepsBetweenLooks == 0 && machine_.waited_for()) return false;
     const TokenTrie::Node& node = trie_[i];
     const std::uint32_t level = node.depth - base;
-    const PositionId p = level == 0 ? at : next(path_[level - 1], node.byte);
+    PositionId p = level == 0 ? at : next(path_[level - 1], node.byte);
     if (p == kDeadPosition) {
       i = node.end;
       continue;
     }
+    if (positions_[p].counted && node.end != i + 1) p = relaxed(p, i);
     // The tokens of the node or of its whole subtree, and where old frames are needed.
     const auto take_here = [&](std::uint32_t subtree_end, std::uint32_t last, ItemKind pop) {
       if (positions_[p].ends.empty()) {

@@ -20,6 +20,10 @@
 // without visiting it; likewise when it is well-formed UTF-8 and the position returns to itself after every
 // code point it has. That is what makes "inside a string" cost thousands of nodes instead of 267,450.
 //
+// A counter that is near its bound for the longest token is far from it for most: below a node of which no token is
+// more than h bytes longer, a position is taken in its form for h bytes (Machine::relax). So "at most 20 more letters"
+// is a loop in all subtrees but the few that hold longer words.
+//
 // Where the walk would pop under a guard, the item of the residual says which: visit(r, N) starts there in r under it.
 //
 // On a careful machine (expression/ends.hpp) a position may be one that can be completed only under guards. Whether the
@@ -131,6 +135,9 @@ class MaskAutomaton {
     std::uint64_t self_groups = 0;
     bool asked_code_points = false;
     bool self_code_points = false;
+    bool counted = false;  // a head has counters
+    std::vector<PositionId>
+        relaxed{};  // by step of kHeights; kUnknownPosition when not computed, empty until first used
   };
   static constexpr PositionId kUnknownPosition = 0xFFFFFFFF;
 
@@ -146,6 +153,7 @@ class MaskAutomaton {
   bool walk(std::uint32_t node, PositionId at, bool give_way, Found& found);
   PositionId position(const Heads& heads);
   PositionId next(PositionId p, std::uint8_t byte);
+  PositionId relaxed(PositionId p, std::uint32_t node);
   bool loops_on_groups(PositionId p, std::uint64_t groups);
   bool loops_on_code_points(PositionId p);
   SetId intern(std::span<const std::uint32_t> bitmap);

@@ -184,6 +184,8 @@ ExprId Machine::relax_intersection(ExprId id, std::uint32_t length) {
     }
   }
   if (relaxed == operands || least > 1 || (least == 1 && nearest != kNoMax)) return id;
+  // What was relaxed for a longer text never ends: nothing can be found out about it.
+  if (std::ranges::any_of(operands, [&](ExprId operand) { return holds_endless(operand); })) return id;
   const ExprId form = store_.intersection(std::move(relaxed));
   if (least == 1) return goes_on(form) ? form : id;
   const std::uint32_t far = horizon(form);

@@ -129,10 +129,12 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
   for (std::uint32_t i : path) nodes_[i].end = n;
 
   // Bottom up: a node's children come after it.
+  heights_.resize(n);
   for (std::uint32_t i = n; i-- > 0;) {
     Node& node = nodes_[i];
     node.utf8 = 0xFF;
     for (std::uint32_t c = i + 1; c < node.end; c = nodes_[c].end) {
+      heights_[i] = std::max(heights_[i], static_cast<std::uint8_t>(std::min(heights_[c] + 1, 255)));
       node.groups_below |= nodes_[c].groups_below | std::uint64_t{1} << kGroups[nodes_[c].byte];
       for (unsigned s = 0; s < utf8::Invalid; ++s) {
         const utf8::State t = utf8::next(static_cast<utf8::State>(s), nodes_[c].byte);
@@ -154,7 +156,7 @@ TokenTrie::TokenTrie(std::span<const Token> tokens) {
 }
 
 std::size_t TokenTrie::bytes() const {
-  return nodes_.capacity() * sizeof(Node) + ids_.capacity() * 4 + by_byte_.capacity() * 4;
+  return nodes_.capacity() * sizeof(Node) + heights_.capacity() + ids_.capacity() * 4 + by_byte_.capacity() * 4;
 }
 
 }  // namespace glr

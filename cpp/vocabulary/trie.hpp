@@ -4,7 +4,7 @@
 // range of ordinals, and the nodes under a node one contiguous range of indices. Tokens with equal bytes
 // share a node. Control tokens, end-of-generation tokens and tokens without bytes are not in the trie.
 //
-// Built once: O(total bytes) after an O(n log n) sort; 24 bytes a node and 4 bytes a node for by_byte().
+// Built once: O(total bytes) after an O(n log n) sort; 24 bytes a node, 4 for by_byte() and 1 for height().
 // Immutable, so any thread may read it.
 #pragma once
 
@@ -45,6 +45,8 @@ class TokenTrie {
   std::uint32_t ordinals() const { return static_cast<std::uint32_t>(ids_.size()); }
   TokenId id(std::uint32_t ordinal) const { return ids_[ordinal]; }
 
+  // Bytes on the longest way down from the node, at most 255.
+  std::uint8_t height(std::uint32_t i) const { return heights_[i]; }
   // Nodes whose edge carries the byte, ascending.
   std::span<const std::uint32_t> by_byte(std::uint8_t byte) const {
     return std::span(by_byte_).subspan(first_of_byte_[byte], first_of_byte_[byte + 1u] - first_of_byte_[byte]);
@@ -55,6 +57,7 @@ class TokenTrie {
 
  private:
   std::vector<Node> nodes_;
+  std::vector<std::uint8_t> heights_;  // apart from the nodes: few walks ask
   std::vector<TokenId> ids_;
   std::vector<std::uint32_t> by_byte_;
   std::array<std::uint32_t, 257> first_of_byte_{};
