@@ -377,8 +377,23 @@ TEST(refusals) {
   }
   LarkOptions contextual;
   contextual.lexing = LarkOptions::Lexing::Contextual;
-  CHECK_THROWS_GRAMMAR(Grammar::from_lark("start: \"a\"", "start", "g", contextual), 0, 0, "not available yet");
+  CHECK_THROWS_GRAMMAR(Grammar::from_lark("start: A\nA: /a*/", "start", "g", contextual), 2, 1, "may be empty");
   CHECK_THROWS_GRAMMAR(Grammar::from_lark("start: \"a\"", "star"), 1, 1, "did you mean 'start'?");
+}
+
+TEST(what_could_come_decides_in_a_contextual_lexer) {
+  LarkOptions options;
+  options.lexing = LarkOptions::Lexing::Contextual;
+  const auto read = [&](std::string_view text) { return Grammar::from_lark(text, "start", "g", options); };
+  expect(*read("start: \"if\" NAME | NAME \"=\" NAME\nNAME: /[a-z]+/\n%ignore \" \""), "keywords",
+         {"if x", "x=y", "x = if", "if if"}, {"ifx", "if = x", "x y"});
+  expect(*read("start: A B | C\nA.2: /ab/\nB: /c/\nC: /[a-c]+/"), "length before priority", {"abc", "b"}, {"ab"});
+  expect(*read("start: e\ne: e (\"<\" | \"<<\") N | N\nN: /[0-9]+/"), "operators", {"1<2", "1<<2<3"}, {"1<<<2"});
+  expect(*read("start: N (\"..\" N)?\nN: /[0-9]+(\\.[0-9]*)?/"), "what matches longer", {"1.", "1.5", "1...2"},
+         {"1..2"});
+  expect(*read("start: (A | B)~2..20\nA: \"a\"\nB: /b+/"), "rounds", {"aa", "ab", "abbba"}, {"a", "bb"});
+  expect(*read("start: m \"end\"\nm: (NAME \";\")*\nNAME: /[a-z]+/"), "a rule that may be empty", {"end", "ends;end"},
+         {"end;end", "a;"});
 }
 
 // Lark's lexer looks around a terminal; a terminal here ends where its text does, and that is said.
@@ -596,7 +611,9 @@ TEST(mutations) {
         text.insert(at, text.substr(random() % (text.size() + 1), random() % 20));
     }
     try {
-      const auto grammar = Grammar::from_lark(text);
+      LarkOptions options;
+      if (i % 3 == 0) options.lexing = LarkOptions::Lexing::Contextual;
+      const auto grammar = Grammar::from_lark(text, "start", "g", options);
       (void)glr::matches(*grammar, "ab(1,\"x\")");
       (void)glr::dump(*grammar);
       ++read;
