@@ -206,7 +206,7 @@ SetId MaskAutomaton::literals(std::span<const TokenRef> refs) {
 }
 
 ResidualId MaskAutomaton::intern(Residual residual) {
-  std::sort(residual.begin(), residual.end());
+  if (!std::ranges::is_sorted(residual)) std::sort(residual.begin(), residual.end());
   residual.erase(std::unique(residual.begin(), residual.end()), residual.end());
   std::uint64_t h = residual.size();
   for (const Item& i : residual) h = mix(mix(mix(h, i.begin), i.end), i.how);
@@ -337,6 +337,34 @@ bool MaskAutomaton::loops_on_code_points(PositionId p) {
 
 // --- the walk --------------------------------------------------------------------------------------------
 
+const MaskAutomaton::Ending& MaskAutomaton::ending_by(ExprId guard) {
+  const auto [it, fresh] = endings_.try_emplace(guard);
+  if (!fresh) return it->second;
+  Ending& ending = it->second;
+  ending.bytes = machine_.ending(guard);
+  for (unsigned group = 0; group < 64; ++group) {
+    bool all = true;
+    for (std::uint8_t byte : bytes_of_group(group)) all = all && ending.bytes.contains(byte);
+    if (all) ending.groups |= std::uint64_t{1} << group;
+  }
+  return ending;
+}
+
+// An old frame under a guard that every next byte fulfils has nothing to read: names end nowhere but where they end.
+void MaskAutomaton::add_pop(const Item& item, Found& found) {
+  if (item.guard() != kNothing) {
+    const Ending& ending = ending_by(item.guard());
+    bool all = (trie_[item.begin].groups_below & ~ending.groups) == 0;
+    if (!all && item.end == 0) {
+      all = true;
+      for (std::uint32_t child = item.begin + 1; child < trie_[item.begin].end && all; child = trie_[child].end)
+        all = ending.bytes.contains(trie_[child].byte);
+    }
+    if (all) return;
+  }
+  found.residual.push_back(item);
+}
+
 bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found& found) {
   constexpr std::uint64_t kHighGroups = std::uint64_t{0xF} << 60;
   const auto take = [&](std::uint32_t from, std::uint32_t to) {
@@ -368,7 +396,7 @@ bool MaskAutomaton::walk(std::uint32_t root, PositionId at, bool give_way, Found
         for (ExprId guard : positions_[p].ends) found.residual.emplace_back(i, subtree_end, ItemKind::End, guard);
       }
       if (node.end != i + 1)  // below a leaf is nothing to take
-        for_each_exit(p, [&](ExprId guard) { found.residual.emplace_back(i, subtree_end, pop, guard); });
+        for_each_exit(p, [&](ExprId guard) { add_pop({i, subtree_end, pop, guard}, found); });
     };
     if (node.end != i + 1) {
       const std::uint64_t below = node.groups_below;
@@ -427,7 +455,7 @@ bool MaskAutomaton::compute(ExprId q, ResidualId residual, bool give_way, Visit&
     for (const Item& item : items) {
       if (item.kind() == ItemKind::End) continue;
       for_each_exit(start_under(item.guard()),
-                    [&](ExprId guard) { found.residual.emplace_back(item.begin, item.end, item.kind(), guard); });
+                    [&](ExprId guard) { add_pop({item.begin, item.end, item.kind(), guard}, found); });
     }
   }
   const ByteSet first = machine_.first(state);

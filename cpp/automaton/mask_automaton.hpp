@@ -150,6 +150,13 @@ class MaskAutomaton {
   void settle_ends(ExprId q, const Residual& items, Found& found);
   bool compute(ExprId q, ResidualId residual, bool give_way, Visit& out);
   void keep(ExprId q, ResidualId residual, Visit visit);
+  // The bytes after which what is under a guard is gone, and the groups of bytes (byte_group) that are all such.
+  struct Ending {
+    ByteSet bytes{};
+    std::uint64_t groups = 0;
+  };
+  const Ending& ending_by(ExprId guard);
+  void add_pop(const Item& item, Found& found);
   bool walk(std::uint32_t node, PositionId at, bool give_way, Found& found);
   PositionId position(const Heads& heads);
   PositionId next(PositionId p, std::uint8_t byte);
@@ -187,6 +194,7 @@ class MaskAutomaton {
   Stack local_;  // the walks' local stacks; its bottom is the unknown old stack
   std::vector<Position> positions_;
   std::unordered_map<StackId, PositionId> position_of_;
+  std::unordered_map<ExprId, Ending> endings_;
   std::size_t data_bytes_ = 0;  // of sets, residuals and rows of positions
 
   // Scratch.

@@ -503,6 +503,21 @@ Transition Machine::token_successor(ExprId q, std::int32_t token, bool text_toke
 
 // --- first sets ------------------------------------------------------------------------------------
 
+ByteSet Machine::ending(ExprId guard) {
+  const Partition p = partitions_[partition(guard)];
+  std::array<bool, 256> ends{};  // by class
+  std::uint32_t seen = 0;        // classes are numbered by their first byte
+  ByteSet set;
+  for (unsigned b = 0; b < 256; ++b) {
+    if (p.classes[b] == seen) {
+      ends[seen] = store_[derivative(guard, Symbol{.byte = static_cast<std::uint8_t>(b)})].nullable;
+      ++seen;
+    }
+    if (ends[p.classes[b]]) set.insert(static_cast<std::uint8_t>(b));
+  }
+  return set;
+}
+
 ByteSet Machine::first(ExprId id) {
   const std::scoped_lock lock(mutex_);
   const Expr& e = store_[id];

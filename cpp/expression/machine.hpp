@@ -135,6 +135,9 @@ class Machine {
   }
   bool waited_for() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
+  // The bytes after which a guard has a text, so that what is under it is gone. The caller holds the mutex.
+  ByteSet ending(ExprId guard);
+
   // By a whole token at a token boundary (token literals). Takes the mutex.
   Transition token_successor(ExprId q, std::int32_t token, bool text_token);
   // Whether a token literal can come next; the literals it can be. Frames below are not looked at.

@@ -10,7 +10,8 @@ namespace glr {
 
 namespace {
 
-constexpr std::size_t kMostPairs = 4096;  // of derivatives of two terminals; those that people write have some tens
+constexpr std::size_t kMostPairs = 1024;     // of derivatives of two terminals; those that people write have some tens
+constexpr std::size_t kMostInAll = 100'000;  // of all terminals of a grammar
 
 }  // namespace
 
@@ -44,7 +45,7 @@ class OverlapSearch {
         }
         todo.emplace_back(dp, dq);
       });
-      if (seen.size() > kMostPairs) return {true, true, true};
+      if (seen.size() > kMostPairs || ++looked_at_ > kMostInAll) return {true, true, true};
     }
     return found;
   }
@@ -77,7 +78,7 @@ class OverlapSearch {
         next.x = kNothing;
         if (seen.insert(next).second) todo.push_back(next);
       });
-      if (!covered || seen.size() > kMostPairs) return false;
+      if (!covered || seen.size() > kMostPairs || ++looked_at_ > kMostInAll) return false;
     }
     return true;
   }
@@ -105,10 +106,12 @@ class OverlapSearch {
   }
 
   Machine& m_;
+  std::size_t looked_at_ = 0;  // pairs
 };
 
 struct Overlaps::Automata {
   Machine machine;
+  OverlapSearch search{machine};
   std::vector<ExprId> terms;
 };
 
@@ -117,7 +120,7 @@ Overlaps::~Overlaps() = default;
 bool Overlaps::covers(std::uint32_t x, std::uint32_t y, std::uint32_t z) const {
   const std::scoped_lock lock(automata_->machine.mutex());
   const std::vector<ExprId>& terms = automata_->terms;
-  return OverlapSearch(automata_->machine).covers(terms[x], terms[y], terms[z]);
+  return automata_->search.covers(terms[x], terms[y], terms[z]);
 }
 
 Overlaps::Overlaps(const Grammar& grammar, std::span<const std::optional<RuleId>> terminals)
@@ -135,7 +138,7 @@ Overlaps::Overlaps(const Grammar& grammar, std::span<const std::optional<RuleId>
     terms.push_back(link(rules, machine, index));
     nullable_.push_back(rule && nullable[static_cast<std::size_t>(grammar.rule(*rule).body)]);
   }
-  OverlapSearch search(machine);
+  OverlapSearch& search = automata_->search;
   pairs_.resize(terms.size() * terms.size());
   for (std::size_t x = 0; x < terms.size(); ++x) {
     for (std::size_t y = 0; y < terms.size(); ++y) {

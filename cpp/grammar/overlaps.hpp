@@ -16,7 +16,7 @@ class Overlaps {
  public:
   ~Overlaps();
   // Of terminals, each the body of a rule; those without a rule overlap with none. Of two whose automata are too large
-  // to look through (kMostPairs) all is said to be so.
+  // to look through (expression/overlaps.cpp) all is said to be so.
   Overlaps(const Grammar& grammar, std::span<const std::optional<RuleId>> terminals);
 
   bool nullable(std::uint32_t terminal) const { return nullable_[terminal]; }

@@ -125,6 +125,32 @@ def test_a_terminal_that_may_be_empty_is_refused() -> None:
         glr.Grammar.from_lark("start: A B\nA: /a*/\nB: /b/", lexing="contextual")
 
 
+@pytest.mark.parametrize(
+    ("grammar", "says"),
+    [
+        ("start: " + " | ".join(f'"k{i}"' for i in range(20_000)), "more than 1000 terminals"),
+        ("start: " + "(" * 3000 + "A" + " B)*" * 3000 + "\nA: /a+/\nB: /b/", "the LALR automaton is too large"),
+    ],
+    ids=["terminals", "nesting"],
+)
+def test_what_would_take_long_is_refused(grammar: str, says: str) -> None:
+    with pytest.raises(glr.GrammarError, match=says):
+        glr.Grammar.from_lark(grammar, lexing="contextual")
+
+
+def test_terminals_that_overlap_in_many_ways() -> None:
+    """That all compete with all is taken for granted when there is too much to look through."""
+    patterns = "\n".join(f"T{i}: /[a-z]{{{i % 7},{i % 7 + i}}}x{{{i}}}?y/" for i in range(100))
+    names = " | ".join(f"T{i}" for i in range(100))
+    grammar = glr.Grammar.from_lark(f"start: ({names})*\n{patterns}", lexing="contextual")
+    assert grammar.matches("y")
+
+
+def test_of_equal_texts_the_first_name() -> None:
+    grammar = glr.Grammar.from_lark('start: X "a" | Y "c"\nX: "b"\nY: "b"i', lexing="contextual")
+    assert (grammar.matches("ba"), grammar.matches("bc"), grammar.matches("Bc")) == (True, False, True)
+
+
 def test_tokens_of_the_model_compete_with_nothing() -> None:
     tokens = [b"a", b"b", b"", b"<end>"]
     vocabulary = glr.Vocabulary.from_tokens(tokens, end_tokens=[3], special_tokens={2: "<cut>"})

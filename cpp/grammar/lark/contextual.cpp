@@ -19,25 +19,28 @@ namespace {
 
 // Repetitions of more than this are loops to the parser, which then takes their last round for any other.
 constexpr std::uint32_t kMostRounds = 8;
+constexpr std::size_t kMostTerminals = 1000;
 constexpr std::size_t kMostNamed = 5;  // in a warning
 
 class Contexts {
  public:
   Contexts(const Grammar& plain, std::span<const LexerTerminal> terminals, GrammarBuilder out)
-      : g_(plain), terminals_(terminals), out_(std::move(out)), overlaps_(plain, rules_of(terminals)) {
+      : g_(plain), terminals_(terminals), out_(std::move(out)) {
     for (std::uint32_t t = 0; t < terminals.size(); ++t) {
       terminal_of_rule_.emplace(terminals[t].rule, t);
       if (terminals[t].ignored) ignored_.push_back(t);
-      if (!terminals[t].whole && overlaps_.nullable(t)) {
-        const Rule& rule = plain.rule(terminals[t].rule);
-        throw grammar_error(plain.source(), plain.file(),
-                            {DiagnosticKind::Unsupported, rule.span, quoted(rule.name) + ", which may be empty",
-                             "a contextual lexer reads something each time; let the rules that use it leave it out"});
-      }
     }
   }
 
   std::shared_ptr<const Grammar> build() {
+    if (terminals_.size() > kMostTerminals) {
+      throw grammar_error(g_.source(), g_.file(),
+                          {DiagnosticKind::LimitExceeded, g_.rule(g_.root()).span,
+                           "more than " + std::to_string(kMostTerminals) + " terminals for a contextual lexer",
+                           "each is compared with all others; lexing=\"longest\" needs no such thing"});
+    }
+    overlaps_.emplace(g_, rules_of(terminals_));
+    refuse_empty();
     number_nonterminals();
     lalr_.emplace(terminals_.size(), terminals_.size() + symbols_.size() + 1, productions_, start_);
     if (lalr_->too_large()) {
@@ -63,6 +66,16 @@ class Contexts {
     auto operator<=>(const VariantKey&) const = default;
   };
   using Variant = std::uint32_t;
+
+  void refuse_empty() const {
+    for (std::uint32_t t = 0; t < terminals_.size(); ++t) {
+      if (terminals_[t].whole || !overlaps_->nullable(t)) continue;
+      const Rule& rule = g_.rule(terminals_[t].rule);
+      throw grammar_error(g_.source(), g_.file(),
+                          {DiagnosticKind::Unsupported, rule.span, quoted(rule.name) + ", which may be empty",
+                           "a contextual lexer reads something each time; let the rules that use it leave it out"});
+    }
+  }
 
   static std::vector<std::optional<RuleId>> rules_of(std::span<const LexerTerminal> terminals) {
     std::vector<std::optional<RuleId>> rules;
@@ -208,9 +221,11 @@ class Contexts {
         if (symbol < terminals_.size()) lexes[to] = true;
       }
     }
+    std::set<std::tuple<State, TerminalSet, TerminalSet, TerminalSet>> seen;  // many states say the same
     for (State s = 0; s < lexes.size(); ++s) {
       if (!lexes[s]) continue;
       for (const auto& [at, possible] : lalr_->reductions(s)) {
+        if (!seen.emplace(at, possible, lalr_->accepts(s), shifts(s)).second) continue;
         for (const auto& [symbol, to] : lalr_->moves(at)) {
           if (symbol >= terminals_.size() || !possible.contains(symbol)) continue;
           const auto [it, fresh] = competitors_.try_emplace({at, symbol}, terminals_.size());
@@ -263,8 +278,8 @@ class Contexts {
     std::vector<std::uint32_t> instead;
     for (std::uint32_t t = 0; t < terminals_.size() && !terminals_[terminal].whole; ++t) {
       if (t == terminal || terminals_[t].whole || (!accepted.contains(t) && !terminals_[t].ignored)) continue;
-      if (overlaps_.longer(terminal, t)) longer.push_back(t);
-      if (overlaps_.same(terminal, t) && gives_way(terminal, t)) instead.push_back(t);
+      if (overlaps_->longer(terminal, t)) longer.push_back(t);
+      if (overlaps_->same(terminal, t) && gives_way(terminal, t)) instead.push_back(t);
     }
     for (const auto* others : {&longer, &instead}) {
       for (std::uint32_t t : *others) {
@@ -284,15 +299,15 @@ class Contexts {
     std::vector<std::uint32_t> sure{key.terminal};
     for (std::uint32_t x : key.longer) {
       const auto gives_way_to_unread = [&](std::uint32_t t) {
-        return overlaps_.same(x, t) && gives_way(x, t) && !terminals_[t].ignored && !read.contains(t);
+        return overlaps_->same(x, t) && gives_way(x, t) && !terminals_[t].ignored && !read.contains(t);
       };
       bool is_sure = terminals_[x].ignored || read.contains(x);
       for (std::uint32_t t = 0; t < terminals_.size() && is_sure; ++t) is_sure = t == x || !gives_way_to_unread(t);
       if (is_sure) sure.push_back(x);
     }
     return std::ranges::all_of(key.longer, [&](std::uint32_t y) {
-      if (overlaps_.settled_at_once(key.terminal, y)) return true;
-      return std::ranges::any_of(sure, [&](std::uint32_t z) { return overlaps_.covers(key.terminal, y, z); });
+      if (overlaps_->settled_at_once(key.terminal, y)) return true;
+      return std::ranges::any_of(sure, [&](std::uint32_t z) { return overlaps_->covers(key.terminal, y, z); });
     });
   }
 
@@ -415,7 +430,7 @@ class Contexts {
       body = out_.intersection(both, span);
     }
     if (longer.empty() && instead.empty()) {
-      if (overlaps_.longer(terminal, terminal)) body = out_.terminal(texts, span);
+      if (overlaps_->longer(terminal, terminal)) body = out_.terminal(texts, span);
     } else {
       const NodeId all[] = {any_of(longer), body};
       body = out_.terminal(body, out_.choice(all, span), answered, span);
@@ -522,7 +537,7 @@ class Contexts {
   const Grammar& g_;
   std::span<const LexerTerminal> terminals_;
   GrammarBuilder out_;
-  Overlaps overlaps_;
+  std::optional<Overlaps> overlaps_;
   std::map<RuleId, std::uint32_t> terminal_of_rule_;
   std::vector<std::uint32_t> ignored_;
   std::vector<Symbol> symbols_;

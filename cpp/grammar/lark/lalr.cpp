@@ -51,9 +51,10 @@ void Lalr::build_states() {
     return it->second;
   };
   state_of({base[of_symbol_[start_].front()]});
+  std::size_t count = 0;                                // of items
   std::vector<std::uint32_t> entered(symbols_, kNone);  // by the state that is being closed
   for (State s = 0; s < kernels.size(); ++s) {
-    if (kernels.size() > kMostStates) {
+    if (count > kMostItems) {
       too_large_ = true;
       return;
     }
@@ -75,6 +76,7 @@ void Lalr::build_states() {
       if (symbol < terminals_ || std::exchange(entered[symbol], s) == s) continue;
       for (const std::uint32_t q : of_symbol_[symbol]) items.push_back(base[q]);
     }
+    count += items.size();
     auto& moves = moves_.emplace_back();
     for (auto& [symbol, kernel] : next) {
       std::sort(kernel.begin(), kernel.end());

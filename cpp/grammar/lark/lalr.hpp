@@ -25,6 +25,7 @@ class TerminalSet {
   TerminalSet common(const TerminalSet& other) const;
   bool empty() const;
   friend bool operator==(const TerminalSet&, const TerminalSet&) = default;
+  friend auto operator<=>(const TerminalSet&, const TerminalSet&) = default;
 
  private:
   std::vector<std::uint64_t> words_;
@@ -48,7 +49,7 @@ class Lalr {
   static constexpr State kNone = 0xFFFFFFFF;
 
   // Nonterminals are numbered from `terminals` up to `symbols`. `start` has one production and stands in none: a text
-  // is its right side. Over kMostStates states the automaton is not finished: see too_large().
+  // is its right side. Over kMostItems items in its states the automaton is not finished: see too_large().
   Lalr(std::size_t terminals, std::size_t symbols, std::vector<Production> productions, GrammarSymbol start);
 
   bool too_large() const { return too_large_; }
@@ -66,7 +67,7 @@ class Lalr {
   std::map<State, TerminalSet> reductions(State state) const;
 
  private:
-  static constexpr std::size_t kMostStates = 50'000;
+  static constexpr std::size_t kMostItems = 200'000;  // some seconds; those of SQL or Go have some 50,000
 
   struct Reduction {
     std::uint32_t production;

@@ -13,6 +13,12 @@ constexpr std::size_t kMostTemplates = 10'000;
 constexpr std::size_t kMostCopied =
     1'000'000;  // expressions of templates and imported rules, each time they are written
 
+// Of what a terminal is written as, without quotes and flags.
+std::uint32_t length_of(const Expr& e, const Syntax& syntax) {
+  if (e.kind == Kind::Text) return static_cast<std::uint32_t>(syntax.texts[e.text].size());
+  return e.kind == Kind::Pattern ? e.part.length : e.span.length;
+}
+
 }  // namespace
 
 RuleId Writer::write(SymbolId start) {
@@ -270,7 +276,7 @@ RuleId Writer::terminal_rule(SymbolId symbol, Span use) {
     for (const Part& part : s.parts) {
       const Expr& e = program_.scope(part.scope).syntax->exprs[part.body.root];
       made.text = s.parts.size() == 1 && e.kind == Kind::Text;
-      made.written += e.span.length;
+      made.written += length_of(e, *program_.scope(part.scope).syntax);
     }
     lexer_terminals_.push_back(std::move(made));
   }
@@ -287,7 +293,7 @@ NodeId Writer::terminal(const Place& place, const Expr& e) {
   }
   const auto [it, fresh] = unnamed_.try_emplace(says);
   if (!fresh) return builder_.rule_ref(it->second, where);
-  LexerTerminal made{.name = says, .text = e.kind == Kind::Text, .written = e.span.length};
+  LexerTerminal made{.name = says, .text = e.kind == Kind::Text, .written = length_of(e, syntax)};
   made.whole = e.kind == Kind::Tokens;
   made.rule = it->second = builder_.declare(says);
   NodeId body{};
