@@ -411,6 +411,22 @@ SCHEMA = {
 }
 
 
+SEARCHED = (
+    *("a+", "a*", ".+", "[^a]", "[^a]+b*", "a{2,}", "(ab?){2,}", "b*a{2}c*", "a+$", "^b+"),
+    *("(a+)+b", "a*|b", "(?:a*)*", "(?=a)b*a+", "b+(?!c)", "(?!a).+", r"\bb*", "a$b*", "c{0}", "a{1,2}c?$"),
+)
+
+
+@pytest.mark.parametrize("pattern", SEARCHED)
+def test_searched_patterns(pattern: str) -> None:
+    """Repetitions at the ends of what is searched for are shortened: the language stays."""
+    grammar = glr.Grammar.from_json_schema({"type": "string", "pattern": pattern})
+    for size in range(5):
+        for letters in itertools.product("abc", repeat=size):
+            text = "".join(letters)
+            assert grammar.matches(f'"{text}"') == bool(re.search(pattern, text)), text
+
+
 def test_whitespace() -> None:
     document = {"a": [1, {"k": []}, []], "b": "é/1"}
     indented = [json.dumps(document, ensure_ascii=False, indent=n) for n in range(9)]
